@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.commands import check
 from kmtools.runner import ktap, least, pace, registry
@@ -264,6 +266,27 @@ def test_output_of_a_logged_suite_is_in_its_log(
     assert capsys.readouterr().out == ""
     assert suites.make_one_result_tally(True, "a") == Tally(1)
     assert suites.make_one_result_tally(False, "a") == Tally(failed=["a"])
+
+
+def test_output_of_the_second_process_has_characters_that_the_locale_lacks() -> None:
+    script = f"""if True:
+        import sys
+        sys.path.insert(0, {str(ROOT / "scripts")!r})
+        from kmtools.base import streams
+        from kmtools.runner import suite
+        streams.prepare_streams()
+        def run(_):
+            print("5 \\u2212 3 \\xe9")
+            return suite.Tally(1)
+        with suite.run_suites_in_second_process(run) as (wait, _):
+            print(wait())
+    """
+    env = {**os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "5 - 3 \\xe9" in done.stdout and "passed=1" in done.stdout
 
 
 def test_pool_takes_awaited_and_long_suites_first(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def hold_lock(path: Path, busy_message: str) -> Iterator[None]:
     UnableError with the text `busy_message`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
+        lock = path.open("w", encoding="utf-8")
     except OSError as error:
         raise UnableError(f"{path.parent} cannot be written to: {explain_error(error)}") from None
     with lock:

@@ -39,7 +39,7 @@ def run_program(
     program runs in a session of its own; all processes that it leaves in this session are ended.
     """
     with contextlib.ExitStack() as stack:
-        out: Any = stack.enter_context(log.open("a")) if log else None
+        out: Any = stack.enter_context(log.open("a", encoding="utf-8")) if log else None
         out = subprocess.PIPE if read_line else out
         process = subprocess.Popen(
             [str(word) for word in words],

@@ -159,6 +159,6 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     )
     print(f"all tests took {clock.format_elapsed_and_cpu_time()}")
     with contextlib.suppress(OSError):
-        (suite.LOGS / "closing").write_text(f"{total.format_summary()}\n")
+        (suite.LOGS / "closing").write_text(f"{total.format_summary()}\n", encoding="utf-8")
     print(total.format_summary())
     return BAD if total.failed else UNABLE if total.absent else DONE

@@ -205,7 +205,7 @@ def _is_silent_verdict_current(silent: Any) -> bool:
 def _read_boot_id() -> str:
     """Return the ID of this boot of the host; "" if it cannot be read."""
     try:
-        return BOOT_ID.read_text().strip()
+        return BOOT_ID.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -248,21 +248,21 @@ def _read_accel_cache(path: Path) -> dict[str, Any]:
     format. The entry of one kernel is the reason why this kernel fails under KVM, or "" if the
     kernel boots. The entry for all kernels is an object; see _is_silent_verdict_current()."""
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return kept if isinstance(kept, dict) else {}
 
 
 def _describe_host_kernel_and_cpu() -> str:
-    cpu = re.search(r"^model name\s*: *(.*)", CPU_INFO.read_text(), re.M)
+    cpu = re.search(r"^model name\s*: *(.*)", CPU_INFO.read_text(encoding="utf-8"), re.M)
     return f"host {platform.release()}; {cpu[1].strip() if cpu else ''}"
 
 
 def read_hypervisor_name() -> bytes | None:
     """Return the name that CPUID reports for the hypervisor of this machine; empty if there is
     none, None if the kernel refuses an executable page for the machine code CPUID."""
-    if " hypervisor" not in CPU_INFO.read_text():
+    if " hypervisor" not in CPU_INFO.read_text(encoding="utf-8"):
         return b""
     try:
         page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)

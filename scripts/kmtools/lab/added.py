@@ -120,7 +120,7 @@ def add_kernel(name: str, sources: Sequence[Path], distro_suite: str) -> Kernel:
         vmlinuz = str(unpack.find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(name, distro_suite, ADDED, release, release, vmlinuz)
         kernel.save_kernel_record(tree)
-        (tree / ADDED_RECORD).write_text(json.dumps(asdict(entry)) + "\n")
+        (tree / ADDED_RECORD).write_text(json.dumps(asdict(entry)) + "\n", encoding="utf-8")
     return kernel
 
 

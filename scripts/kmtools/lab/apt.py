@@ -115,7 +115,7 @@ class PrivateApt:
         for lines in (mirror or find_mirror(self.suite)).list_source_lists(self.suite):
             if missing:
                 print_step(f"{missing[0]}\n{self.suite}: trying without the security archive")
-            (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
+            (self.dir / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
             try:
                 self._run_apt("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
             except NotOnMirrorError as error:

@@ -146,7 +146,9 @@ def select_network_variables() -> dict[str, str]:
 
 def read_network_apt_options() -> str:
     """Return this machine's apt options that concern the network."""
-    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
+    dump = subprocess.run(
+        ["apt-config", "dump"], capture_output=True, encoding="utf-8", errors="replace", check=True
+    )
     return "".join(f"{line}\n" for line in dump.stdout.splitlines() if NETWORK.match(line))
 
 
@@ -171,8 +173,10 @@ def _make_debian_root_tarball(suite: str, path: Path, sources: list[str]) -> str
     `sources` are the lines of apt's sources.list. Return None, or the error text of mmdebstrap."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
     options = path.with_suffix(".conf")
-    options.write_text(read_network_apt_options() + 'Acquire::Check-Valid-Until "false";\n')
-    scratch.write_text("".join(f"{line}\n" for line in sources))
+    options.write_text(
+        read_network_apt_options() + 'Acquire::Check-Valid-Until "false";\n', encoding="utf-8"
+    )
+    scratch.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
     words = [
         *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt", f"--aptopt={options}"),
         *("--dpkgopt=force-unsafe-io", "--skip=cleanup/apt/lists"),
@@ -211,9 +215,9 @@ def unpack_debian_root(suite: str, path: Path, with_cache: bool) -> Root:
     for name in ("proc", "sys", "dev", "srv/cache", "home/user"):
         (path / name).mkdir(parents=True, exist_ok=True)
     os.chown(path / "home/user", UID, UID)
-    with (path / "etc/passwd").open("a") as file:
+    with (path / "etc/passwd").open("a", encoding="utf-8") as file:
         file.write(f"user:x:{UID}:{UID}::/home/user:/bin/sh\n")
-    with (path / "etc/group").open("a") as file:
+    with (path / "etc/group").open("a", encoding="utf-8") as file:
         file.write(f"user:x:{UID}:\n")
     copy_network_settings(path)
     return root
@@ -223,9 +227,11 @@ def copy_network_settings(path: Path, machine: Path = Path("/")) -> None:
     """Copy the network settings of this machine, whose root directory is `machine`, into the root
     directory `path`, and configure apt there to answer all questions with yes."""
     settings = path / "etc/apt/apt.conf.d/99machine"
-    settings.write_text(read_network_apt_options() + 'APT::Get::Assume-Yes "true";\n')
+    settings.write_text(
+        read_network_apt_options() + 'APT::Get::Assume-Yes "true";\n', encoding="utf-8"
+    )
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
-    (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
+    (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n", encoding="utf-8")
     names = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf")
     copies = {name: machine / name for name in names}
     copies[MACHINE_CA_BUNDLE[1:]] = machine / CA_BUNDLE[1:]

@@ -98,10 +98,12 @@ def prepare_bochs_boot(distro_suite: str, guest: Guest, scratch: Path) -> Emulat
     shutil.copy(tree / LOADER[0], scratch)
     shutil.copyfile(guest.kernel, disc / "kernel")
     shutil.copyfile(guest.initramfs, disc / "initrd")
-    (disc / "isolinux.cfg").write_text(BOOT_MENU.format(cmdline=guest.cmdline))
+    (disc / "isolinux.cfg").write_text(BOOT_MENU.format(cmdline=guest.cmdline), encoding="utf-8")
     log = scratch / "image.log"
     if chroot.run_in_chroot(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
-        raise UnableError(f"the CD image for Bochs cannot be made: {log.read_text().strip()}")
+        raise UnableError(
+            f"the CD image for Bochs cannot be made: {log.read_text(encoding='utf-8').strip()}"
+        )
     serial = [
         SERIAL.format(number=number, logs=LOGS, name=file.name)
         for number, file in enumerate(guest.serial, 1)
@@ -114,7 +116,7 @@ def prepare_bochs_boot(distro_suite: str, guest: Guest, scratch: Path) -> Emulat
         work=WORK,
         serial="\n".join(serial),
     )
-    (scratch / "bochsrc").write_text(settings)
+    (scratch / "bochsrc").write_text(settings, encoding="utf-8")
     run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
     # Each Bochs gets a network namespace of its own, because the RFB display of Bochs always
     # listens on the same TCP port.

@@ -156,7 +156,9 @@ def update_source_copy(src: Path, objects: Path) -> None:
     objects.mkdir(parents=True, exist_ok=True)
     record = objects.parent / f"{objects.name}.sources"
     before = (
-        set(record.read_text(errors="surrogateescape").splitlines()) if record.is_file() else set()
+        set(record.read_text(encoding="utf-8", errors="surrogateescape").splitlines())
+        if record.is_file()
+        else set()
     )
     sources = list(list_sources(src))
     now = {str(path) for path in sources}
@@ -175,7 +177,9 @@ def update_source_copy(src: Path, objects: Path) -> None:
 
 def _write_source_record(record: Path, names: set[str]) -> None:
     """Write the names of the files in a copy of a source tree to the file `record`."""
-    record.write_text("".join(f"{name}\n" for name in sorted(names)), errors="surrogateescape")
+    record.write_text(
+        "".join(f"{name}\n" for name in sorted(names)), encoding="utf-8", errors="surrogateescape"
+    )
 
 
 # The file in a folder of built modules that lists those which the last build has copied there.
@@ -188,7 +192,7 @@ def list_built_modules(objects: Path) -> list[Path]:
     order = objects / "modules.order"
     if not order.is_file():
         return []
-    names = [line.removeprefix("/src/") for line in order.read_text().split()]
+    names = [line.removeprefix("/src/") for line in order.read_text(encoding="utf-8").split()]
     return [(objects / name).with_suffix(".ko") for name in names]
 
 
@@ -199,7 +203,9 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
     if len(wanted) != len(modules):
         raise UnableError("two modules of a source tree have the same name: rename one of them")
     record, there = out / COPIED, {module.name for module in out.glob("*.ko")}
-    foreign = there.difference(record.read_text().splitlines() if record.exists() else [])
+    foreign = there.difference(
+        record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    )
     if foreign and not out.resolve().is_relative_to((ROOT / "build").resolve()):
         raise UnableError(
             f"{out / min(foreign)} is of another build, and would be removed: choose another folder"
@@ -209,7 +215,7 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
         (out / name).unlink()
     record.unlink(missing_ok=True)
     if wanted:
-        record.write_text("".join(f"{name}\n" for name in sorted(wanted)))
+        record.write_text("".join(f"{name}\n" for name in sorted(wanted)), encoding="utf-8")
     for module in modules:
         shutil.copy(module, out / module.name)
 

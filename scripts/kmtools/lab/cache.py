@@ -50,7 +50,7 @@ def is_cache_tagged() -> bool:
     """Return True if the cache directory has the tag of kmarkers. CACHEDIR.TAG files of other
     programs do not count."""
     tag = get_cache_dir() / TAG
-    return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
+    return tag.is_file() and tag.read_text(encoding="utf-8", errors="replace").startswith(TAG_HEAD)
 
 
 def tag_cache_dir() -> None:
@@ -76,7 +76,7 @@ def tag_cache_dir() -> None:
             " set KMARKERS_CACHE to a new directory"
         )
     new = cache / f"{TAG}.{threading.get_native_id()}"
-    new.write_text(TAG_TEXT)
+    new.write_text(TAG_TEXT, encoding="utf-8")
     new.rename(cache / TAG)
 
 
@@ -145,7 +145,7 @@ def hold_cache_lock(name: str) -> Iterator[None]:
     path = get_cache_dir() / f"{name}.lock"
     while True:
         tag_cache_dir()
-        with path.open("w") as lock:
+        with path.open("w", encoding="utf-8") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

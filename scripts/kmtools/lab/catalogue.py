@@ -93,7 +93,9 @@ class Kernel:
     def save_kernel_record(self, tree: Path) -> None:
         """Write this record to kernel.json in `tree`, the path of the kernel's tree before it is
         complete and gets its final name."""
-        (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+        (tree / "kernel.json").write_text(
+            json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8"
+        )
 
 
 def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
@@ -122,7 +124,7 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
 def load_kernel_entries() -> list[Entry]:
     """Read the entries of all kernels: first the kernels of kernels.txt, then the kernels that the
     user added. The first entry is the default kernel."""
-    listed = parse_catalogue(CATALOGUE.read_text(), CATALOGUE.name)
+    listed = parse_catalogue(CATALOGUE.read_text(encoding="utf-8"), CATALOGUE.name)
     names = {entry.name for entry in listed}
     # A tree that is not complete, or is being removed, has a name that begins with a dot.
     records = sorted(get_cache_dir().glob(f"kernels/[!.]*/{ADDED_RECORD}"))
@@ -134,7 +136,7 @@ def _read_record(path: Path, kind: Callable[..., Record]) -> Record | None:
     """Return an object with the fields that the JSON file `path` has; None if there is no such
     file, or if the file is damaged, for example after a power failure."""
     try:
-        return kind(**json.loads(path.read_text()))
+        return kind(**json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None
 

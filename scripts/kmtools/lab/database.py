@@ -77,7 +77,7 @@ def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Comm
     that Kbuild wrote to the directory `objects`."""
     headers = resolve_path_in_tree(kernel.tree, f"/usr/lib/modules/{kernel.release}/build")
     for record in sorted(objects.rglob(".*.o.cmd")):
-        match = SAVED.search(record.read_text())
+        match = SAVED.search(record.read_text(encoding="utf-8"))
         found = parse_compile_command(match[1]) if match else None
         if found is None:
             continue
@@ -119,7 +119,7 @@ def write_compile_database(name: str) -> Path:
     with tempfile.TemporaryDirectory() as out:
         log = Path(out, "log")
         if build_modules(name, ROOT, Path(out, "modules"), ["KMARKERS_TESTS=m"], log):
-            said = log.read_text()[-2000:]
+            said = log.read_text(encoding="utf-8")[-2000:]
             raise FailedError(f"the modules cannot be built for kernel {name}:\n{said}")
     done = capture_output(["make", "-C", ROOT / "native", "-n", "-B", "all"])
     if done.returncode:
@@ -129,5 +129,5 @@ def write_compile_database(name: str) -> Path:
         *parse_program_compile_commands(done.stdout),
     ]
     path = ROOT / NAME
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return path

@@ -63,7 +63,7 @@ def list_config_fragments(entry: Entry) -> list[Path]:
 
 def read_config_options(files: Iterable[Path]) -> dict[str, str]:
     """Return the options that fragments set, by name."""
-    text = "".join(file.read_text() for file in files)
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
 
 
@@ -92,7 +92,9 @@ def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
         return False
     wanted = read_config_options(list_config_fragments(entry))
     unwanted = read_config_options([kernel.tree / RECORD]).keys() - wanted
-    return not unwanted and not find_missing_config_options(wanted, config.read_text())
+    return not unwanted and not find_missing_config_options(
+        wanted, config.read_text(encoding="utf-8")
+    )
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
@@ -122,7 +124,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
         vmlinuz = f"boot/vmlinuz-{release}"
         _install_kernel(tree, release, vmlinuz)
         (tree / RECORD).write_text(
-            "".join(file.read_text() for file in list_config_fragments(entry))
+            "".join(file.read_text(encoding="utf-8") for file in list_config_fragments(entry)),
+            encoding="utf-8",
         )
         kernel = Kernel(entry.name, suite, entry.image, version, release, vmlinuz, make_args)
         kernel.save_kernel_record(tree)
@@ -160,17 +163,19 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
     wanted = read_config_options(list_config_fragments(entry)) | {
         "CONFIG_LOCALVERSION": f'"-{entry.name}"'
     }
-    with (source / ".config").open("a") as config:
+    with (source / ".config").open("a", encoding="utf-8") as config:
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())
     run_kernel_make("olddefconfig")
-    if missing := find_missing_config_options(wanted, (source / ".config").read_text()):
+    if missing := find_missing_config_options(
+        wanted, (source / ".config").read_text(encoding="utf-8")
+    ):
         raise UnableError(
             f"kernel {entry.name}: Kconfig dropped {', '.join(missing)}; check the dependencies of"
             " these options"
         )
     print_step(f"{entry.name}: building")
     run_kernel_make("all")
-    return (source / "include/config/kernel.release").read_text().strip()
+    return (source / "include/config/kernel.release").read_text(encoding="utf-8").strip()
 
 
 def _install_kernel(tree: Path, release: str, vmlinuz: str) -> None:

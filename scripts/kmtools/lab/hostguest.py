@@ -92,7 +92,8 @@ def find_host_guest_obstacle(kernel: str) -> str:
             env={**os.environ, **qemu.environment},
             input="quit\n",
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=PROBE_SECONDS,
             check=False,
         )
@@ -109,7 +110,7 @@ def find_missing_guest_modules(kernel: str) -> list[str]:
     into the kernel."""
     found = catalogue.require_unpacked_kernel(kernel)
     list_file = found.tree / "usr/lib/modules" / found.release / "modules.builtin"
-    lines = list_file.read_text().splitlines() if list_file.is_file() else []
+    lines = list_file.read_text(encoding="utf-8").splitlines() if list_file.is_file() else []
     known = {stock.get_module_name(Path(line)) for line in lines}
     known |= {*stock.find_package_modules(found)}
     return [name for name in (*ROOT_MODULES, *KVM_MODULES) if name not in known]
@@ -121,7 +122,7 @@ def make_host_guest_request(job: HostJob, scratch: Path) -> Request:
     kernel = catalogue.require_unpacked_kernel(job.kernel)
     files = scratch / "host"
     copies = stock.copy_package_modules(kernel, (*ROOT_MODULES, *KVM_MODULES), files)
-    (files / "order").write_text("".join(f"{copy.name}\n" for copy in copies))
+    (files / "order").write_text("".join(f"{copy.name}\n" for copy in copies), encoding="utf-8")
     job.output.mkdir(parents=True, exist_ok=True)
     settings = {
         **job.settings,

@@ -234,7 +234,7 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
         out = accel.get_trial_boot_folder(kernel)
         out.mkdir(parents=True, exist_ok=True)
         job = out / "job"
-        job.write_text("exit 0\n")
+        job.write_text("exit 0\n", encoding="utf-8")
         result = boot_guest(
             Request(kernel, job, out, timeout=accel.TRIAL_BOOT_SECONDS, accel="kvm")
         )
@@ -302,7 +302,7 @@ def write_guest_etc_files(request: Request, scratch: Path) -> list[tuple[Path, s
         "clean": logscan.HARMLESS_PATTERNS,
     }
     for name, lines in contents.items():
-        (scratch / name).write_text("".join(f"{line}\n" for line in lines))
+        (scratch / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return [(scratch / name, f"/etc/{name}") for name in contents]
 
 
@@ -335,7 +335,7 @@ def _write_vm_json(request: Request, used: Emulator, release: str, cmdline: str)
     }
     if request.settings:
         described["settings"] = {key: str(to) for key, to in request.settings.items()}
-    (request.out / VM_JSON).write_text(json.dumps(described, indent=1) + "\n")
+    (request.out / VM_JSON).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
 def _run_emulator(
@@ -348,7 +348,7 @@ def _run_emulator(
     deadline = started + request.timeout
     shutdown = ShutdownWatch()
     options = () if request.bochs else shutdown.make_qmp_options()
-    with (request.out / "qemu.log").open("w") as log:
+    with (request.out / "qemu.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *running.command, *options],
             env={**os.environ, **running.environment},

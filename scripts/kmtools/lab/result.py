@@ -47,7 +47,7 @@ class Result:
     def under_kvm(self) -> bool:
         """True if the kernel ran under KVM on a machine that is not itself emulated."""
         described = self.out / VM_JSON
-        vm = json.loads(described.read_text()) if described.is_file() else {}
+        vm = json.loads(described.read_text(encoding="utf-8")) if described.is_file() else {}
         return vm.get("accel") == "kvm" and not vm.get("emulated")
 
     @property

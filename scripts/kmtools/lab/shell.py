@@ -160,7 +160,8 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
         welcome = Path(scratch, "welcome")
         first, pattern = choose_example_command(clients)
         welcome.write_text(
-            WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools)
+            WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools),
+            encoding="utf-8",
         )
         with restore_terminal_settings():
             result = boot_guest(

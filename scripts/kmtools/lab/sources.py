@@ -103,15 +103,15 @@ def read_apt_sources(apt_dir: Path = APT_DIR) -> list[Source]:
     found: list[Source] = []
     for path in (apt_dir / "sources.list", *sorted((apt_dir / "sources.list.d").glob("*"))):
         if path.is_file() and path.suffix == ".list":
-            found += parse_one_line_sources(path.read_text())
+            found += parse_one_line_sources(path.read_text(encoding="utf-8", errors="replace"))
         elif path.is_file() and path.suffix == ".sources":
-            found += parse_deb822_sources(path.read_text())
+            found += parse_deb822_sources(path.read_text(encoding="utf-8", errors="replace"))
     return found
 
 
 def read_os_release_field(name: str) -> str:
     """Return the value of a field of /etc/os-release."""
-    match = re.search(rf'^{name}="?([a-z]+)', OS_RELEASE.read_text(), re.M)
+    match = re.search(rf'^{name}="?([a-z]+)', OS_RELEASE.read_text(encoding="utf-8"), re.M)
     return match[1] if match else ""
 
 

@@ -38,9 +38,13 @@ def boot_and_read_kallsyms(kernel: str, out: Path) -> Symbols:
     """Boot a kernel, read its /proc/kallsyms, and return its functions."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-symbols-") as scratch:
         job = Path(scratch, "job")
-        job.write_text(f"cat /proc/kallsyms >/results/{KALLSYMS_FILE}\n")
+        job.write_text(f"cat /proc/kallsyms >/results/{KALLSYMS_FILE}\n", encoding="utf-8")
         result = boot_guest(Request(kernel, job, out, silence=0.0))
-    return parse_kallsyms((result.results / KALLSYMS_FILE).read_text()) if result.results else []
+    return (
+        parse_kallsyms((result.results / KALLSYMS_FILE).read_text(encoding="utf-8"))
+        if result.results
+        else []
+    )
 
 
 def add_function_names(text: str, symbols: Symbols) -> str:
@@ -66,7 +70,7 @@ def add_function_names(text: str, symbols: Symbols) -> str:
 def add_function_names_to_file(kernel: str, record: Path) -> str:
     """Add the kernel's function names to the addresses in the file `record`; return the new text of
     the file."""
-    text = record.read_text()
+    text = record.read_text(encoding="utf-8")
     if INT3_ENTRY_LINE.search(text):
         text = add_function_names(
             text,
@@ -74,5 +78,5 @@ def add_function_names_to_file(kernel: str, record: Path) -> str:
                 catalogue.find_kernel_entry(kernel).name, record.parent / "symbols"
             ),
         )
-        record.write_text(text)
+        record.write_text(text, encoding="utf-8")
     return text

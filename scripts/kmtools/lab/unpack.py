@@ -224,7 +224,7 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     known: set[str] = set()
     # The record may be damaged, for example after a power failure.
     with contextlib.suppress(FileNotFoundError, ValueError):
-        known |= set(json.loads((tree / "packages.json").read_text()))
+        known |= set(json.loads((tree / "packages.json").read_text(encoding="utf-8")))
     if set(packages) <= known:
         return
     # Keep the packages that only other kernels need, such as the compiler of an older kernel.
@@ -234,7 +234,7 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     with replace_tree(tree) as new:
         unpack_packages(debs, new)
         _add_missing_chroot_files(new)
-        (new / "packages.json").write_text(json.dumps(sorted(packages)) + "\n")
+        (new / "packages.json").write_text(json.dumps(sorted(packages)) + "\n", encoding="utf-8")
 
 
 def _add_missing_chroot_files(tree: Path) -> None:
@@ -249,8 +249,8 @@ def _add_missing_chroot_files(tree: Path) -> None:
             (binaries / "gcc").symlink_to(versions[-1].name)
     for path in ("etc", "proc", "dev", "tmp", "usr/src", "usr/lib/modules", "src"):
         (tree / path).mkdir(parents=True, exist_ok=True)
-    (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
-    (tree / "etc/group").write_text("root:x:0:\n")
+    (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n", encoding="utf-8")
+    (tree / "etc/group").write_text("root:x:0:\n", encoding="utf-8")
     null = tree / "dev/null"
     if not null.exists():
         os.mknod(null, 0o20666, os.makedev(1, 3))

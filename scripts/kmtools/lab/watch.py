@@ -113,7 +113,7 @@ class Watch:
             lines.append(f"CPU {number} was at {places}")
         for cpu in self.inspections[-1] if self.inspections else []:
             lines += [f"CPU {cpu.number}, last inspection:", cpu.registers, *format_cpu_stack(cpu)]
-        with self._record.open("a") as file:
+        with self._record.open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
 
     def close(self) -> None:

@@ -143,7 +143,7 @@ def make_checkpatch_commands(
     """Yield the commands with which the checkpatch.pl at `script` checks the files `paths`. Files
     with the same disabled warnings share a command, because checkpatch takes long to start. Also
     write TYPEDEFS to the file `typedefs`, which the commands read."""
-    typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
+    typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS), encoding="utf-8")
     files: dict[str, list[str]] = {}
     for path in paths:
         ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]

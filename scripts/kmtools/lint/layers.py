@@ -31,7 +31,9 @@ def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
     """Yield (file, included file) for each #include in one of `files` that includes another of
     `files`. The paths are relative to `root`."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
-        for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
+        for own, shared in INCLUDE.findall(
+            (root / path).read_text(encoding="utf-8", errors="replace")
+        ):
             used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
             if used in files:
                 yield path, used

@@ -61,7 +61,7 @@ class Sources:
     def list_shell_scripts(self) -> list[Path]:
         """Return the shell scripts, except scripts that other scripts source."""
         found = [path for path in self.files if path.suffix == ".sh" or _is_shell_script(path)]
-        text = "".join((ROOT / path).read_text() for path in found)
+        text = "".join((ROOT / path).read_text(encoding="utf-8") for path in found)
         sourced = {Path(name).name for name in re.findall(r"shellcheck .*\bsource=(\S+)", text)}
         return [path for path in found if path.name not in sourced]
 
@@ -128,7 +128,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
         log = Path(scratch, "log")
         words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", *make_args]
         code = run_kbuild(kernel, objects, words, log)
-        text = log.read_text(errors="replace")
+        text = log.read_text(encoding="utf-8", errors="replace")
     found = kernelsuite.find_build_warnings(text)
     return found or (text.splitlines()[-10:] if code else [])
 
@@ -154,7 +154,7 @@ def find_forbidden_version_checks(tree: Sources) -> list[str]:
     include/compat whose comment cites no commit."""
     found = []
     for path in tree.list_with_suffix(".c", ".h", ".S"):
-        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+        for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1):
             if VERSIONS.search(line) and COMPAT not in path.parents:
                 found.append(f"{path}:{number}: {line.strip()}")
     for path in sorted((ROOT / COMPAT).glob("*.h")):
@@ -166,7 +166,7 @@ def find_uncited_version_checks(path: Path) -> Iterator[str]:
     """Yield a line for each kernel version check in the file `path` if the comment above the check
     cites no commit."""
     comment = ""
-    for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+    for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("/*"):
             comment = ""
         if line.startswith(("/*", " *")):
@@ -183,7 +183,7 @@ def find_unlicensed_files(tree: Sources) -> list[str]:
             continue
         if path.parts[0] == "LICENSES":
             continue
-        head = (ROOT / path).read_text(errors="replace").splitlines()[:3]
+        head = (ROOT / path).read_text(encoding="utf-8", errors="replace").splitlines()[:3]
         if not any(LICENCE in line for line in head):
             found.append(f"{path}: the first 3 lines lack {LICENCE}")
     return found

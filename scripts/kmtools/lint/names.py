@@ -31,7 +31,7 @@ def read_object_symbols(path: Path) -> list[tuple[str, str]]:
 def find_module_symbol_faults(module: Path, root: Path) -> Iterator[str]:
     """Yield a line for each fault in the symbols of `module`, a .ko file below the build directory
     `root`. The .mod file next to the .ko file lists the objects of the module."""
-    objects = module.with_suffix(".mod").read_text().split()
+    objects = module.with_suffix(".mod").read_text(encoding="utf-8").split()
     own = [root / name.removeprefix("/src/") for name in objects]
     used = {path: read_object_symbols(path) for path in own}
     owner = {name: path for path in own for name, letter in used[path] if letter in "TDBRA"}

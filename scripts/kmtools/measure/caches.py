@@ -36,7 +36,9 @@ def read_last_level_cache_bytes() -> int:
     sizes = [0]
     for folder in CACHES.glob("index*"):
         with suppress(OSError, ValueError):
-            level, size = ((folder / name).read_text().strip() for name in ("level", "size"))
+            level, size = (
+                (folder / name).read_text(encoding="utf-8").strip() for name in ("level", "size")
+            )
             if int(level) > 1:
                 sizes.append(int(size.removesuffix("K")) * 1024)
     return max(sizes) or ASSUMED_CACHE_BYTES
@@ -51,7 +53,7 @@ def choose_guest_memory() -> int:
         1 << (BUFFER_TO_CACHE_RATIO * read_last_level_cache_bytes() - 1).bit_length(),
         MAX_BUFFER_BYTES,
     )
-    found = re.search(r"^MemAvailable: *(\d+) kB", MEMINFO.read_text(), re.M)
+    found = re.search(r"^MemAvailable: *(\d+) kB", MEMINFO.read_text(encoding="utf-8"), re.M)
     most = int(found[1]) // 1024 // 2 if found else USUAL_MEMORY
     return max(USUAL_MEMORY, min(USUAL_MEMORY + 4 * buffer // MIB, most))
 

@@ -49,7 +49,9 @@ SSH = ("ssh", *(word for option in SSH_OPTIONS for word in ("-o", option)))
 def make_gather_script(folder: str) -> bytes:
     """Return the shell script that writes the samples in `folder` of a machine, and the properties
     of that machine, to the standard output as a tar archive."""
-    machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
+    machine, gather = (
+        (TARGET / name).read_text(encoding="utf-8") for name in ("machine.sh", "gather.sh")
+    )
     quoted = folder.replace("'", "'\\''")
     return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
 

@@ -49,7 +49,9 @@ def build_nopcost(folder: Path) -> Path:
     nopcost.c does not compile."""
     made = folder / "nopcost"
     command = ["gcc", "-O2", "-o", str(made), str(PROGRAM), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     if done.returncode:
         raise FailedError(f"{PROGRAM} cannot be built: {done.stderr.strip().splitlines()[-1]}")
     return made
@@ -58,7 +60,13 @@ def build_nopcost(folder: Path) -> Path:
 def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, SiteCost]:
     """Return the cost of a site, as nopcost measures it: for sites side by side and for spread
     sites."""
-    done = subprocess.run([str(program), str(rounds)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(program), str(rounds)],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=True,
+    )
     words = map(str.split, done.stdout.splitlines())
     return {name: SiteCost(float(cost), float(half_width)) for name, cost, half_width in words}
 

@@ -73,7 +73,7 @@ def render_pair_html(comparison: Comparison, pair: RunPair) -> str:
 
 def render_comparison_page(comparison: Comparison) -> str:
     """Return the HTML page of a comparison."""
-    style = "".join((HERE / name).read_text() for name in CSS)
+    style = "".join((HERE / name).read_text(encoding="utf-8") for name in CSS)
     faults = "".join(f"<li>{html.escape(line)}</li>" for line in comparison.faults)
     parts = f'<ul class="warning">{faults}</ul>' if faults else ""
     parts += "".join(render_pair_html(comparison, pair) for pair in comparison.pairs)

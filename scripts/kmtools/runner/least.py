@@ -90,7 +90,9 @@ def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     test kernels are counted only in their short form, and in kernels with the role "gates"."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
-    for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():
+    for name, (_, count) in (
+        json.loads(times.read_text(encoding="utf-8")).items() if times.is_file() else ()
+    ):
         if not BOOTS.fullmatch(name) and not name.startswith(LEFT_OUT):
             found[name, ""] = count
     gates = {entry.name for entry in catalogue.load_kernel_entries() if entry.role == "gates"}
@@ -98,7 +100,9 @@ def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
         if not boot or boot[1] not in gates or not ran_short_suites(path.parent):
             continue
-        suites = ktap.parse_ktap_by_suite(path.read_text(errors="replace").splitlines())
+        suites = ktap.parse_ktap_by_suite(
+            path.read_text(encoding="utf-8", errors="replace").splitlines()
+        )
         if any(tally.failed for tally in suites.values()):
             continue
         for name, tally in suites.items():

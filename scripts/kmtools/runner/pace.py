@@ -71,7 +71,7 @@ class History:
         """Read the times of suites from the file, in which another process may have stored further
         times."""
         with contextlib.suppress(OSError, ValueError):
-            known = json.loads(self._path.read_text())
+            known = json.loads(self._path.read_text(encoding="utf-8"))
             self._known |= known if isinstance(known, dict) else {}
 
     def get_seconds_of_last_run(self, name: str) -> float:
@@ -119,7 +119,7 @@ class History:
         entry = self._known[name] = [max(0.1, round(seconds, 1)), count]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.with_suffix(".lock").open("w") as lock:
+            with self._path.with_suffix(".lock").open("w", encoding="utf-8") as lock:
                 # The two processes that run suites may write to this file at the same time.
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 self._read_stored_times()
@@ -141,7 +141,7 @@ def describe_suite_progress(log: Path, total: int) -> str:
     text = ""
     for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):
-            text += file.read_text(errors="replace")
+            text += file.read_text(encoding="utf-8", errors="replace")
     if shares := SHARE.findall(text):
         return f"{shares[-1]} %"
     done = len(RESULT.findall(text))

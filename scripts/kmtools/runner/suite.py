@@ -72,7 +72,7 @@ def make_run_with_output_in_log(work: Callable[[], Tally]) -> Callable[[Path], T
     log."""
 
     def call_with_output_in_log(log: Path) -> Tally:
-        with log.open("w") as file, contextlib.redirect_stdout(file):
+        with log.open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
             return work()
 
     return call_with_output_in_log
@@ -308,7 +308,7 @@ def run_suites_in_second_process(
     def run_and_send_results() -> None:
         parent = multiprocessing.parent_process()
         assert parent
-        sys.stdout = os.fdopen(said, "w", buffering=1)
+        sys.stdout = os.fdopen(said, "w", buffering=1, encoding="utf-8")
         with contextlib.suppress(KeyboardInterrupt):
             sender.send(run_suites(parent.is_alive))
 
@@ -317,7 +317,7 @@ def run_suites_in_second_process(
     stdout = sys.stdout
 
     def print_child_output(stop_event: threading.Event) -> None:
-        with os.fdopen(output) as lines:
+        with os.fdopen(output, encoding="utf-8") as lines:
             for line in lines:
                 Line(stdout).print_permanent(line.rstrip("\n"))
 

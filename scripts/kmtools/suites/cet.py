@@ -132,7 +132,7 @@ def boot_and_skip_endbr(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and call the instruction after the ENDBR of a function; the kernel must
     crash."""
     result = boot_guest(make_bochs_request(kernel, modules, log, "noendbr.sh"))
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     return judge_skipped_endbr(result)
 
 
@@ -157,7 +157,7 @@ def boot_on_flawed_processor(kernel: str, modules: Path, log: Path) -> Tally:
     base = make_bochs_request(kernel, modules, log, "cet.sh", FLAWED)
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
     result = boot_guest(replace(base, settings=settings))
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     return judge_flawed_processor_warnings(result)
 
 
@@ -196,7 +196,9 @@ def make_bochs_obstacle_finder(kernel: str) -> Callable[[], str]:
             return found
         if (
             f"{OPTION}=y"
-            not in catalogue.require_unpacked_kernel(kernel).config.read_text().splitlines()
+            not in catalogue.require_unpacked_kernel(kernel)
+            .config.read_text(encoding="utf-8")
+            .splitlines()
         ):
             return f"kernel {kernel} is built without indirect branch tracking ({OPTION})"
         try:

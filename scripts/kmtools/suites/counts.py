@@ -303,7 +303,7 @@ def compare_instruction_counts_of_two_boots(kernel: str, modules: Path, log: Pat
         runs.append(count_instructions(raw))
         unsupported |= read_unsupported_benchmarks(raw)
     lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
-    log.write_text("\n".join(lines) + "\n")
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return judge_instruction_counts(runs[0], runs[1], unsupported)
 
 

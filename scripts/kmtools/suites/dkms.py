@@ -49,7 +49,7 @@ SAID = re.compile(r"^\s*[\d.]+  (SKIP|FAILED|ok) (.*)$", re.MULTILINE)
 def find_compiler_package(kernel: catalogue.Kernel) -> str:
     """Return the package of the compiler that a kernel was built with."""
     for path in kernel.tree.glob("usr/src/linux-headers-*/.kernelvariables"):
-        if found := re.search(r"gcc-\d+", path.read_text()):
+        if found := re.search(r"gcc-\d+", path.read_text(encoding="utf-8")):
             return found[0]
     raise UnableError(f"kernel {kernel.name}: the headers of this kernel name no compiler")
 
@@ -74,7 +74,9 @@ def build_dkms_packages(
     for step in (LISTS, Step("tools", tools), Step("packages", build_all)):
         if not fresh.run_step_in_root(session, step) and step.name != "packages":
             return session.tally
-    text = (fresh.WORK / f"{session.name}-packages.log").read_text(errors="replace")
+    text = (fresh.WORK / f"{session.name}-packages.log").read_text(
+        encoding="utf-8", errors="replace"
+    )
     tally = Tally()
     for word, what in SAID.findall(text):
         if word == "ok":
@@ -122,9 +124,13 @@ def copy_modules_for_job(
                 target = package / kind / f"{path.name.partition('.ko')[0]}.ko"
                 target.write_bytes(stock.read_module_file(path))
         modules = sort_modules_by_dependency(sorted((package / "unmarked").iterdir()))
-        (package / "order").write_text("".join(f"{path.name}\n" for path in modules))
+        (package / "order").write_text(
+            "".join(f"{path.name}\n" for path in modules), encoding="utf-8"
+        )
         needed = stock.copy_module_dependencies(kernel, modules, job_directory.parent / "stock")
-        (package / "stock").write_text("".join(f"{path.name}\n" for path in needed))
+        (package / "stock").write_text(
+            "".join(f"{path.name}\n" for path in needed), encoding="utf-8"
+        )
         files |= {f"/stock/{path.name}": path for path in needed}
     return [(job_directory, "/dkms"), *((path, name) for name, path in files.items())]
 

@@ -76,10 +76,13 @@ def measure_cost_of_comparison(run_count: int) -> tuple[ComparisonCost, str]:
     the output of this process."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text())
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text(encoding="utf-8"))
+    done = subprocess.run(
+        words, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     seconds = time.monotonic() - start
-    after, at_end = resource.getrusage(resource.RUSAGE_CHILDREN), read_cpu_seconds(STAT.read_text())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    at_end = read_cpu_seconds(STAT.read_text(encoding="utf-8"))
     if done.returncode:
         raise FailedError(f"comparing {run_count} runs failed: {done.stderr or done.stdout}")
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

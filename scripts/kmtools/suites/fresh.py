@@ -123,7 +123,7 @@ def find_milestone_seconds(log: Path) -> dict[str, float]:
     """Return the seconds from the start of a command to each of its MILESTONES, by name. `log` is
     the log of the command."""
     found: dict[str, float] = {}
-    for line in log.read_text(errors="replace").splitlines():
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         second, text = line[:8].strip(), line[8:]
         for name, pattern in MILESTONES.items():
             if name not in found and pattern.search(text):
@@ -135,7 +135,7 @@ def load_step_times(path: Path) -> Times:
     """Return the times of earlier runs from the file `path`; an empty dictionary if there is no
     such file."""
     try:
-        times: Times = json.loads(path.read_text())
+        times: Times = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return times
@@ -240,7 +240,7 @@ def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) ->
     assert process.stdout is not None
     began = shown = time.monotonic()
     said = rest = ""
-    with log.open("w") as file:
+    with log.open("w", encoding="utf-8") as file:
         while True:
             ready, _, _ = select.select([process.stdout], [], [], SHOW_SECONDS)
             now = time.monotonic()

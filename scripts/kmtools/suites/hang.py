@@ -84,7 +84,7 @@ def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
     for kind in EXPECTED_REASONS:
         tally = boot_hung_guest(kernel, modules, kind, log.with_suffix(""))
         total.add_tally(tally)
-        with log.open("a") as file:
+        with log.open("a", encoding="utf-8") as file:
             file.write(f"{kind}: {tally.format_summary()}\n")
     return total
 

@@ -348,7 +348,7 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
 def judge_and_log_published_results(log: Path) -> Tally:
     """Check the published results, and write the failures to `log`."""
     tally = judge_published_results(read_published_results())
-    log.write_text("".join(f"{line}\n" for line in tally.failed))
+    log.write_text("".join(f"{line}\n" for line in tally.failed), encoding="utf-8")
     return tally
 
 

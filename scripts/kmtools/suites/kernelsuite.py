@@ -173,7 +173,7 @@ def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
     if not userspace.find_compiler_obstacle() and processes.run_program(words, log):
         return Tally(failed=[f"kmlive does not build: see {log}"])
     code = build_modules(kernel, ROOT, modules, MAKE_ARGS, log)
-    found = find_build_warnings(log.read_text(errors="replace"))
+    found = find_build_warnings(log.read_text(encoding="utf-8", errors="replace"))
     if code and not found:
         found = [f"make failed, see {log}"]
     if found:
@@ -215,7 +215,7 @@ def run_job(request: Request, log: Path) -> Tally:
     retries: list[str] = []
     result = boot_with_retries(request, retries)
     print_retries(retries)
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
         print_boot_failure(result)

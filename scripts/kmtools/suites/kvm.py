@@ -71,10 +71,10 @@ class Step:
         code, output = folder / f"{name}.code", folder / f"{name}.log"
         if not code.is_file():
             return "the step did not end"
-        said = output.read_text(errors="replace").strip().splitlines()
+        said = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         last = said[-1] if said else "none"
-        if code.read_text().strip() != str(self.code):
-            found = code.read_text().strip()
+        if code.read_text(encoding="utf-8").strip() != str(self.code):
+            found = code.read_text(encoding="utf-8").strip()
             return f"exit code {found} instead of {self.code}; last line of output: {last}"
         for line in self.lines:
             if not any(re.fullmatch(line, found) for found in said):
@@ -152,7 +152,7 @@ def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
     tally = Tally()
     for name, step in steps.items():
         output = folder / f"{name}.log"
-        said = output.read_text(errors="replace") if output.is_file() else ""
+        said = output.read_text(encoding="utf-8", errors="replace") if output.is_file() else ""
         if said.startswith("SKIP "):
             tally.skipped.append(f"{name}: {said.removeprefix('SKIP ').strip()}")
             continue
@@ -166,7 +166,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
     because the guest was ended while it wrote the file."""
     found: dict[str, Any] = {}
     with contextlib.suppress(FileNotFoundError, ValueError):
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -180,7 +180,9 @@ def judge_kvm_guests(folder: Path) -> Tally:
     descriptions of the test kernels must name KVM as the accelerator."""
     tally = judge_steps(GUESTS, folder)
     log = folder / "suites.log"
-    tally.add_tally(ktap.parse_ktap(log.read_text().splitlines() if log.is_file() else []))
+    tally.add_tally(
+        ktap.parse_ktap(log.read_text(encoding="utf-8").splitlines() if log.is_file() else [])
+    )
     env = read_json_object(folder / "env.json")
     described = [
         ("suites", read_json_object(folder / "suites" / VM_JSON)),
@@ -197,7 +199,7 @@ def judge_bench_host(folder: Path) -> Tally:
     kernel ran in an emulated virtual machine."""
     tally = judge_steps(BENCH_HOST, folder)
     page = folder / "report.html"
-    said = page.read_text() if page.is_file() else ""
+    said = page.read_text(encoding="utf-8") if page.is_file() else ""
     tally.add_result(
         "that of a virtual machine, emulated" in said and "on the real machine" not in said,
         "the page of results does not say that the kernel ran in an emulated virtual machine",
@@ -246,7 +248,7 @@ def run_kvm_job_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
         request = hostguest.make_host_guest_request(job, Path(scratch))
         result = kernelsuite.boot_with_retries(request, retries)
     kernelsuite.print_retries(retries)
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     tally = PARTS[name].judge(job.output)
     if not result.ok:
         print_boot_failure(result)

@@ -106,14 +106,16 @@ def write_module_sources(src: Path, files: int, sites: int) -> None:
     """Write a Kbuild file and sources of a module: `files` files with `sites` sites in all."""
     src.mkdir(parents=True)
     for number in range(files):
-        (src / f"part_{number}.c").write_text(format_source_file(number, sites // files))
+        (src / f"part_{number}.c").write_text(
+            format_source_file(number, sites // files), encoding="utf-8"
+        )
     main = MAIN.format(
         prototypes="\n".join(f"int part_{number}(int number);" for number in range(files)),
         names="\n".join(f"\tpart_{number}," for number in range(files)),
     )
-    (src / "main.c").write_text(main)
+    (src / "main.c").write_text(main, encoding="utf-8")
     objects = " ".join(["main.o", *(f"part_{number}.o" for number in range(files))])
-    (src / "Kbuild").write_text(f"obj-m := {NAME}.o\n{NAME}-y := {objects}\n")
+    (src / "Kbuild").write_text(f"obj-m := {NAME}.o\n{NAME}-y := {objects}\n", encoding="utf-8")
 
 
 def build_modules_with_and_without_sites(kernel: str, files: int, sites: int) -> Path:
@@ -125,12 +127,13 @@ def build_modules_with_and_without_sites(kernel: str, files: int, sites: int) ->
         shutil.copytree(ROOT / shared, tree / shared)
     for needed in SERVERS:
         shutil.copytree(ROOT / needed, tree / needed)
-        with (tree / needed / "Kbuild").open("a") as file:
+        with (tree / needed / "Kbuild").open("a", encoding="utf-8") as file:
             file.write("ccflags-y += -include $(KMARKERS)/include/compat/compat.h\n")
     directories = " ".join(f"{name}/" for name in (*SERVERS, "many"))
     (tree / "Kbuild").write_text(
         f"export KMARKERS ?= $(KBUILD_EXTMOD)\nobj-m := {directories}\n"
-        "subdir-ccflags-y := -I$(KMARKERS)/include -g0\n"
+        "subdir-ccflags-y := -I$(KMARKERS)/include -g0\n",
+        encoding="utf-8",
     )
     write_module_sources(tree / "many", files, sites)
     if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):

@@ -173,7 +173,7 @@ def run_suites_in_kernel(
     )
     if full:
         store_outcome(outcome, commit, published)
-    log.write_text(format_outcome_table([outcome]))
+    log.write_text(format_outcome_table([outcome]), encoding="utf-8")
     kernelsuite.print_retries(outcome.retries)
     return outcome.tally
 

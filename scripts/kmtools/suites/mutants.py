@@ -238,7 +238,7 @@ def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[
         one = log.with_name(f"{log.stem}-{test}.log")
         one.unlink(missing_ok=True)
         code = run_with_time_limit([program, BATCHES, test], one, HANG_SECONDS)
-        lines = one.read_text(errors="replace").splitlines()
+        lines = one.read_text(encoding="utf-8", errors="replace").splitlines()
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise UnableError(f"{test} is skipped on this machine")
         if "1..0" in lines:
@@ -260,7 +260,9 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
         words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         test_words = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
         code = run_with_time_limit([sys.executable, *words, *test_words], one, TOOLS_SECONDS)
-        if code == 0 and re.search(r"\d skipped", one.read_text()):
+        if code == 0 and re.search(
+            r"\d skipped", one.read_text(encoding="utf-8", errors="replace")
+        ):
             raise UnableError(f"{test} is skipped on this machine")
         if code not in (0, 1, None):
             raise MutantError(f"the test {test} cannot be run, see {one}")
@@ -315,7 +317,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     result = kernelsuite.boot_with_retries(request, retries)
     kernelsuite.print_retries(retries)
     said = result.status.splitlines()
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     failed = ktap.parse_ktap(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
@@ -384,7 +386,7 @@ def run_model_checker_on_mutant(mutant: Mutant) -> str:
     if not mutant.model or not script.is_file() or not shutil.which("spin"):
         return ""
     done = processes.capture_output([sys.executable, script, mutant.model])
-    (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
+    (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     lines = [line.split() for line in done.stdout.splitlines()]
     found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
     return ", ".join(f"{what} {verdict}" for what, verdict in found.items() if verdict != "holds")

@@ -96,7 +96,9 @@ def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tal
         tally = run_ktap_program(words, log, OPTIONS)
         if not tally.passed:
             return tally
-        if has_storm_ended_early(log.read_text(errors="replace"), variant.seconds):
+        if has_storm_ended_early(
+            log.read_text(encoding="utf-8", errors="replace"), variant.seconds
+        ):
             tally.failed.append(f"the test {STORM} ended before {variant.seconds} s")
         flight = [*prefix, variant.out / "flight"]
         what = "examples/user/flight: a phase had a wrong result"

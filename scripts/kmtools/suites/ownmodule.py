@@ -57,7 +57,10 @@ def judge_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
         tally.add_result(adds, f"variant {variant} does not add {added} instructions")
     said = ""
     # This boot must fail, because the module has no benchmark. The messages go to a log.
-    with (out / "refused.log").open("w") as refused, contextlib.redirect_stderr(refused):
+    with (
+        (out / "refused.log").open("w", encoding="utf-8") as refused,
+        contextlib.redirect_stderr(refused),
+    ):
         try:
             count_module_instructions(kernel, modules, EXAMPLES / "client", out)
         except FailedError as error:
@@ -66,7 +69,7 @@ def judge_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
         said.endswith("example_client adds no benchmark"),
         f"unexpected message about a module without a benchmark: {said!r}",
     )
-    log.write_text(f"{tally.format_summary()}\n")
+    log.write_text(f"{tally.format_summary()}\n", encoding="utf-8")
     return tally
 
 

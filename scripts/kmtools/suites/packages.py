@@ -166,7 +166,7 @@ def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: 
     entry, record = find_release_kernel(suite, boot_name), modules / "release"
     if not record.is_file():
         return Tally(failed=[f"boot {boot_name}: DKMS built no modules for the kernel"])
-    kernel, release = ensure_kernel_is_unpacked(entry), record.read_text().strip()
+    kernel, release = ensure_kernel_is_unpacked(entry), record.read_text(encoding="utf-8").strip()
     if kernel.release != release:
         why = f"the test kernel is {kernel.release}, the headers are for {release}: "
         advice = f"run scripts/kmarkers lab fetch --update {entry.name}"
@@ -195,7 +195,7 @@ def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: 
 def run_package_tests(suite: str, log: Path) -> Tally:
     """Test the packages in a minimal system of a Debian release, and the modules in the kernels of
     this release."""
-    log.write_text("")
+    log.write_text("", encoding="utf-8")
     with unpack_package_test_root(suite) as root:
         tally = run_lintian(copy_packages_to_root(root, log), log.with_suffix(".lintian.log"))
         tally.add_tally(run_root_script(root, suite, log))

@@ -193,7 +193,7 @@ def judge_by_quick_tests(times: TestTimes, tests: Sequence[str], log: Path) -> J
     )
     if code == 0:
         return Judgement(seen_by=chosen)
-    said = log.read_text(errors="replace")
+    said = log.read_text(encoding="utf-8", errors="replace")
     if code == testlines.USAGE_CODE and not re.search("ERROR collecting|loading conftest", said):
         raise MutantError(f"pytest does not find the tests that execute the line, see {log}")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
@@ -235,7 +235,9 @@ def build_and_run_test_program(log: Path) -> str:
     code = mutants.run_with_time_limit(words, said, PROGRAM_SECONDS)
     if code is None:
         return "the test program hangs"
-    failed = re.findall(r"^not ok \d+ (\S+)", said.read_text(errors="replace"), re.M)
+    failed = re.findall(
+        r"^not ok \d+ (\S+)", said.read_text(encoding="utf-8", errors="replace"), re.M
+    )
     return [*failed, f"exit code {code} of the test program"][0] if code else ""
 
 
@@ -308,7 +310,7 @@ def make_kernel_judge(kernel: str) -> Judge:
         before = path.read_bytes() if path.exists() else b""
         failed = build_modules(kernel, TREE, modules, make, log)
         same = failed or (path.read_bytes() if path.exists() else b"") == before
-        warns = kernelsuite.find_build_warnings(log.read_text(errors="replace"))
+        warns = kernelsuite.find_build_warnings(log.read_text(encoding="utf-8", errors="replace"))
         if not same and not warns:
             own = log.with_suffix(".modules")
             copy_and_strip_modules(modules, own)

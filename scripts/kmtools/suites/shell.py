@@ -73,8 +73,10 @@ def write_module_source(folder: Path, name: str, source: str) -> str:
     directory below `folder`; return this directory."""
     where = folder / name
     where.mkdir()
-    (where / f"{name}.c").write_text(source)
-    (where / "Kbuild").write_text(f"include $(KMARKERS)/kmarkers.mk\nobj-m := {name}.o\n")
+    (where / f"{name}.c").write_text(source, encoding="utf-8")
+    (where / "Kbuild").write_text(
+        f"include $(KMARKERS)/kmarkers.mk\nobj-m := {name}.o\n", encoding="utf-8"
+    )
     return str(where)
 
 
@@ -202,7 +204,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
         tally.add_result(
             wait_for_exit_code(process) == 1, "the exit code after a kernel warning is not 1"
         )
-    log.write_text(f"{tally.format_summary()}\n")
+    log.write_text(f"{tally.format_summary()}\n", encoding="utf-8")
     return tally
 
 

@@ -79,7 +79,7 @@ def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
     """Boot a kernel, and run the soak test in it for `seconds` seconds."""
     asked = make_soak_request(kernel, modules, log.with_suffix(""), seconds)
     result = boot_guest(asked, print_round_summary)
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
         print_boot_failure(result)
@@ -120,7 +120,7 @@ def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
         KMARKERS_FAULTS=faults,
     )
     result = boot_guest(asked)
-    log.write_text(result.status)
+    log.write_text(result.status, encoding="utf-8")
     return judge_fault_boot(result)
 
 

@@ -83,7 +83,7 @@ def make_ssh_request(kernel: str, modules: Path, scratch: Path, key: Path, port:
         "shells": "/bin/sh\n",
     }
     for name, text in files.items():
-        (scratch / name).write_text(text)
+        (scratch / name).write_text(text, encoding="utf-8")
     driver = copy_network_driver(
         ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel)), scratch / "e1000.ko"
     )

@@ -224,7 +224,7 @@ def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> T
         shutil.rmtree(parts, ignore_errors=True)
         parts.mkdir(parents=True)
         config = parts / "rc"
-        config.write_text(CONFIG.format(tree=tree, data=parts))
+        config.write_text(CONFIG.format(tree=tree, data=parts), encoding="utf-8")
         run_tests_without_mutants(tree, words, log, COVERAGE_PROCESS_START=config)
         combine = [PYTHON, "-m", "coverage", "combine", "-q", f"--rcfile={config}", parts]
         if processes.run_program(combine, log):
@@ -280,4 +280,6 @@ def measure_native_test_lines(tree: Path, log: Path, words: Sequence[object]) ->
         data.write_text(json.dumps(lines), encoding="utf-8")
         for folder in (counts, programs):
             shutil.rmtree(folder)
-    return NativeTestLines(find_passing_tests(tree, words, log), json.loads(data.read_text()))
+    return NativeTestLines(
+        find_passing_tests(tree, words, log), json.loads(data.read_text(encoding="utf-8"))
+    )
