@@ -106,7 +106,7 @@ def list_cache_names_in_sources(kernel: str) -> set[str]:
         text = path.read_text(encoding="utf-8")
         # Leave out paths of lock files, because hold_cache_lock() gets lock names as arguments.
         found = re.findall(r'get_cache_dir\(\) / f?"([^"]*)(?<!\.lock)"', text)
-        found += [f"{lock}.lock" for lock in re.findall(r'hold_cache_lock\(f?"([^"]*)"\)', text)]
+        found += [f"{lock}.lock" for lock in re.findall(r'hold_cache_lock\(f?"([^"]*)"', text)]
         names |= {re.sub("{.*?}", kernel, name) for name in found}
     return names
 

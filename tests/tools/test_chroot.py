@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
+from kmtools.base.files import hold_lock
 from kmtools.lab import chroot
 
 # Scripts that replace programs and need no privileges: they mount nothing, and do not change the
@@ -27,6 +28,7 @@ def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, script in PROGRAMS.items():
         write_script(directory / name, script)
     monkeypatch.setenv("PATH", str(directory), prepend=":")
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     return directory
 
@@ -45,6 +47,17 @@ def test_exit_code_of_a_command_in_a_chroot_is_returned(
         command = ["sh", "-c", f"echo said {code}; exit {code}"]
         assert chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], command, log) == code
     assert log.read_text() == "said 0\nsaid 1\nsaid 2\nsaid 125\n"
+
+
+def test_tree_is_locked_while_a_command_runs_in_it(fake_programs: Path, tmp_path: Path) -> None:
+    """Other commands may run in the tree at the same time, but no process may replace it."""
+    lock = tmp_path / "cache" / "suite-bookworm.lock"
+    tree = tmp_path / "bookworm"
+    for option, code in (("-x", 1), ("-s", 0)):
+        command = ["flock", "-n", option, str(lock), "true"]
+        assert chroot.run_in_chroot(tree, [(tmp_path, "src")], command) == code
+    with hold_lock(lock, "still in use"):
+        pass
 
 
 @pytest.mark.parametrize(

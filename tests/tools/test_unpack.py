@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -184,6 +186,27 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
     (tree / "packages.json").write_text("")
     unpack.ensure_suite_tree_is_unpacked(apt, "tools", ["make"])
     assert (tree / "packages.json").read_text() == '["make"]\n'
+
+
+def test_tree_of_a_suite_is_kept_until_no_command_runs_in_it(
+    mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.tag_cache_dir()
+    apt = PrivateApt("s")
+    apt.update_package_lists()
+    unpack.ensure_suite_tree_is_unpacked(apt, "tools", ["make"])
+    used = unpack.get_suite_dir("tools") / "used"
+    used.touch()
+    waits = threading.Event()
+    monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
+    packages = ["make", f"linux-headers-{NEW}"]
+    with ThreadPoolExecutor(1) as pool:
+        with cache.hold_cache_lock("suite-tools", shared=True):
+            replaced = pool.submit(unpack.ensure_suite_tree_is_unpacked, apt, "tools", packages)
+            assert waits.wait(20)
+            assert used.exists()
+        replaced.result(20)
+    assert not used.exists()
 
 
 @pytest.mark.parametrize(

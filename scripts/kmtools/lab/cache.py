@@ -31,11 +31,12 @@ TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
 # What `lab clean` removes from the cache directory besides the tag file: folders, locks (patterns
 # of the names of lock files without .lock) and other files (patterns).
 # The locks are taken in this order. The locks of builds precede `fetch`: a process that holds a
-# lock of builds may wait for `fetch`, so the other order could cause a deadlock.
+# lock of builds may wait for `fetch`, so the other order could cause a deadlock. A process that
+# holds `fetch` may wait until no command runs in the tree of a suite.
 # The first two patterns of files match temporary files of killed processes. The tag file is removed
 # last: without a tag file, another process would write a temporary file.
 CACHE_FOLDERS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots", "kvm")
-CACHE_LOCKS = ("build-*", "root-*", "checkpatch", "kvm", "fetch")
+CACHE_LOCKS = ("build-*", "root-*", "checkpatch", "kvm", "fetch", "suite-*")
 CACHE_FILES = (".accel.json.*.partial", f"{TAG}.[0-9]*", "accel.json")
 
 
@@ -140,17 +141,19 @@ def _list_cache_locks() -> list[str]:
 
 
 @contextmanager
-def hold_cache_lock(name: str) -> Iterator[None]:
-    """Hold a lock file of the cache directory; wait while another process holds it."""
+def hold_cache_lock(name: str, shared: bool = False) -> Iterator[None]:
+    """Hold a lock file of the cache directory; wait while another process holds it. Several
+    processes can hold a lock as `shared` at the same time."""
     path = get_cache_dir() / f"{name}.lock"
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     while True:
         tag_cache_dir()
         with path.open("w", encoding="utf-8") as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, kind | fcntl.LOCK_NB)
             except BlockingIOError:
                 print_step(f"waiting for another process that holds {path}")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                fcntl.flock(lock, kind)
             if _is_lock_file_at_path(lock, path):
                 yield
                 return

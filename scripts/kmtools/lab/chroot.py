@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kmtools.base import processes
 from kmtools.base.errors import UnableError, require_root
+from kmtools.lab.cache import hold_cache_lock
 
 # Arguments: $1 tree; $2 number of bind mounts; for each bind mount, its source and its mount point;
 # then the command.
@@ -58,16 +59,17 @@ def run_in_chroot(
     """Run a command in a chroot with directories mounted into it; return the command's exit code.
 
     `binds` are the directories, each with its mount point in `tree`. The output of the command goes
-    to `log`, or to the output of this process.
+    to `log`, or to the output of this process. Meanwhile, no other process replaces `tree`.
     """
     require_root("running commands in a chroot")
-    for _, point in binds:
-        (tree / point).mkdir(parents=True, exist_ok=True)
-    code = processes.run_program(build_chroot_command(tree, binds, command), log)
-    if code == 0:
-        return 0
-    # The command failed. The mounts are the cause if `true` fails in the chroot, too.
-    done = processes.capture_output(build_chroot_command(tree, binds, ["true"]))
+    with hold_cache_lock(f"suite-{tree.name}", shared=True):
+        for _, point in binds:
+            (tree / point).mkdir(parents=True, exist_ok=True)
+        code = processes.run_program(build_chroot_command(tree, binds, command), log)
+        if code == 0:
+            return 0
+        # The command failed. The mounts are the cause if `true` fails in the chroot, too.
+        done = processes.capture_output(build_chroot_command(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(
             f"no command can run in a chroot in {tree}: {done.stderr.strip()}; this needs"

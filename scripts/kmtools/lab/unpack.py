@@ -231,10 +231,12 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     packages = packages + apt.select_known_packages(sorted(known.difference(packages)))
     debs = apt.download_packages(packages)
     print_step(f"{name}: unpacking {len(debs)} packages, which are needed for builds")
-    with replace_tree(tree) as new:
+    with contextlib.ExitStack() as stack, replace_tree(tree) as new:
         unpack_packages(debs, new)
         _add_missing_chroot_files(new)
         (new / "packages.json").write_text(json.dumps(sorted(packages)) + "\n", encoding="utf-8")
+        # Keep the old tree until no command runs in it.
+        stack.enter_context(hold_cache_lock(f"suite-{name}"))
 
 
 def _add_missing_chroot_files(tree: Path) -> None:
