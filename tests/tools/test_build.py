@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
+from kmtools.base.files import hold_lock
 from kmtools.lab import build, cache
 
 SECONDS = 20
@@ -46,12 +47,14 @@ class FakeModuleBuilds:
             (objects / "modules.order").write_text("".join(f"{n[:-1]}o\n" for n in self.makes))
         return self.code
 
-    def start_build(self, name: str) -> threading.Thread:
-        """Start the build of a source tree in a thread."""
+    def start_build(self, name: str, **options: object) -> threading.Thread:
+        """Start the build of a source tree in a thread, with options of build_modules()."""
         src = self.home / name
         src.mkdir(exist_ok=True)
         (src / "Kbuild").touch()
-        thread = threading.Thread(target=build.build_modules, args=("6.1", src, src / "out"))
+        thread = threading.Thread(
+            target=build.build_modules, args=("6.1", src, src / "out"), kwargs=options
+        )
         thread.start()
         return thread
 
@@ -107,6 +110,47 @@ def test_module_outside_the_tree_is_built_against_kmarkers(
     assert builds.binds == [(build.get_object_dir("6.1", ours), "kmarkers")]
     assert build.build_modules("6.1", ours, tmp_path / "out", ["-s"]) == 1
     assert (builds.words, builds.binds) == (["-s"], [])
+
+
+def test_what_a_build_uses_is_locked(builds: FakeModuleBuilds, tmp_path: Path) -> None:
+    """During a build, no other process replaces the kernel, removes the objects of the module, or
+    builds kmarkers anew. Two modules can be built against kmarkers at the same time."""
+    assert isinstance(builds.make, threading.Event)
+    ours = tmp_path / "ours"
+    thread = builds.start_build("theirs", kmarkers_source=ours)
+    assert builds.one_runs.wait(SECONDS)
+    names = [f"build-6.1-{cache.flatten_path(tmp_path / name)}" for name in ("ours", "theirs")]
+    locks = [tmp_path / "cache" / f"{name}.lock" for name in ("build-6.1", *names)]
+    for lock in locks:
+        with pytest.raises(UnableError, match="used"), hold_lock(lock, "used"):
+            pass
+    for name in ("build-6.1", names[0]):
+        with cache.hold_cache_lock(name, shared=True):
+            pass
+    builds.make.set()
+    thread.join(SECONDS)
+    for lock in locks:
+        with hold_lock(lock, "used"):
+            pass
+
+
+def test_objects_are_removed_after_a_build_has_ended(
+    builds: FakeModuleBuilds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = threading.Event()
+    monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
+    assert isinstance(builds.make, threading.Event)
+    started = builds.start_build("ours")
+    assert builds.one_runs.wait(SECONDS)
+    removal = threading.Thread(target=build.remove_objects, args=("6.1", tmp_path / "ours"))
+    removal.start()
+    assert waits.wait(SECONDS)
+    objects = build.get_object_dir("6.1", tmp_path / "ours")
+    assert (objects / "Kbuild").exists()
+    builds.make.set()
+    for thread in (started, removal):
+        thread.join(SECONDS)
+    assert not objects.exists()
 
 
 @pytest.mark.parametrize("code", [0, 1])

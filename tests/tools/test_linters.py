@@ -274,6 +274,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
         log.write_text("\n".join(lines))
         return code
 
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(linters, "unpack_lint_kernel", lambda: SimpleNamespace(name="6.1"))
     monkeypatch.setattr(linters, "get_object_dir", lambda *names: objects)
     monkeypatch.setattr(linters, "update_source_copy", lambda *names: None)

@@ -8,11 +8,13 @@ The objects stay there, so a second build compiles only the files that changed.
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError, require_root
@@ -20,7 +22,7 @@ from kmtools.base.paths import ROOT, get_cache_dir, list_sources
 from kmtools.lab import chroot
 from kmtools.lab.cache import flatten_path, hold_cache_lock
 from kmtools.lab.catalogue import Kernel, require_unpacked_kernel
-from kmtools.lab.unpack import get_suite_dir
+from kmtools.lab.unpack import get_build_lock_name, get_suite_dir
 
 
 def build_modules(
@@ -41,20 +43,20 @@ def build_modules(
     suite, each with its mount point.
     """
     require_root("building modules in a chroot")
-    kernel = require_unpacked_kernel(name)
+    require_unpacked_kernel(name)
     require_module_folder(src)
     objects = get_object_dir(name, src)
-    # Each object directory has a lock of its own, because builds of different trees may run in
-    # parallel.
-    with hold_cache_lock(f"build-{objects.parent.name}-{objects.name}"):
+    binds = [*more_binds]
+    words = make_args
+    if kmarkers_source:
+        binds.append((get_object_dir(name, kmarkers_source), "kmarkers"))
+        words = ["KMARKERS=/kmarkers", *make_args]
+    with hold_object_lock(name, objects, [source for source, _ in binds]):
+        # Another process may have replaced the kernel while this process waited.
+        kernel = require_unpacked_kernel(name)
         # Remove the modules of an earlier build: if this build fails, `out` must have no modules.
         copy_modules([], out)
         update_source_copy(src, objects)
-        binds = [*more_binds]
-        words = make_args
-        if kmarkers_source:
-            binds.append((get_object_dir(name, kmarkers_source), "kmarkers"))
-            words = ["KMARKERS=/kmarkers", *make_args]
         if run_kbuild(kernel, objects, words, log, binds) != 0:
             return 1
         modules = list_built_modules(objects)
@@ -110,6 +112,28 @@ def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
     which no name of a kernel contains."""
     parent = get_cache_dir() / "objects" / (f"{name}@{flavour}" if flavour else name)
     return parent / flatten_path(src)
+
+
+@contextmanager
+def hold_object_lock(name: str, objects: Path, read: Iterable[Path] = ()) -> Iterator[None]:
+    """Hold the lock of an object directory of the kernel `name`, and share the locks of the
+    kernel's tree and of the object directories `read`, so that no other process changes them.
+
+    Each object directory has a lock of its own, because builds of different trees may run in
+    parallel. The locks are taken in the order in which `lab clean` takes them.
+    """
+    own, *others = (f"build-{path.parent.name}-{path.name}" for path in (objects, *read))
+    with contextlib.ExitStack() as stack:
+        for lock in sorted({own, *others, get_build_lock_name(name)}):
+            stack.enter_context(hold_cache_lock(lock, shared=lock != own))
+        yield
+
+
+def remove_objects(name: str, src: Path) -> None:
+    """Remove the objects that were built for the kernel `name` from the source tree `src`."""
+    objects = get_object_dir(name, src)
+    with hold_object_lock(name, objects):
+        shutil.rmtree(objects, ignore_errors=True)
 
 
 def list_kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:

@@ -16,7 +16,12 @@ from kmtools.base.paths import ROOT, list_sources
 from kmtools.base.processes import capture_output
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
-from kmtools.lab.build import get_object_dir, run_kbuild, update_source_copy
+from kmtools.lab.build import (
+    get_object_dir,
+    hold_object_lock,
+    run_kbuild,
+    update_source_copy,
+)
 from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree_is_unpacked, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
 from kmtools.runner.ask import SuiteRequest
@@ -117,14 +122,12 @@ def unpack_lint_kernel() -> catalogue.Kernel:
 def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str]:
     """Compile all modules for the default kernel with `make_args`, and return the compiler's
     warnings. With `anew`, delete the objects of an earlier build first."""
-    if anew:
-        shutil.rmtree(
-            get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint"), ignore_errors=True
-        )
     kernel = unpack_lint_kernel()
     objects = get_object_dir(kernel.name, ROOT, "lint")
-    update_source_copy(ROOT, objects)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, hold_object_lock(kernel.name, objects):
+        if anew:
+            shutil.rmtree(objects, ignore_errors=True)
+        update_source_copy(ROOT, objects)
         log = Path(scratch, "log")
         words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", *make_args]
         code = run_kbuild(kernel, objects, words, log)

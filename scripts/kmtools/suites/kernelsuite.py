@@ -16,7 +16,7 @@ from kmtools.base.errors import OBSTACLES, explain_error
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, chroot, emulator, symbols, triage, userspace
 from kmtools.lab.apt import FetchError
-from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copies
+from kmtools.lab.build import build_modules, make_stripped_copies, remove_objects
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request, boot_guest
@@ -179,7 +179,7 @@ def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
     if found:
         # Remove the objects: otherwise the next make would not compile these files, and not repeat
         # the warning.
-        shutil.rmtree(get_object_dir(kernel, ROOT), ignore_errors=True)
+        remove_objects(kernel, ROOT)
     else:
         make_stripped_copies(modules, STRIPPED)
     return Tally(passed=0 if found else 1, failed=found)
