@@ -28,7 +28,7 @@ from kmtools.runner import suite as suites
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
-from kmtools.suites import kernelpage, kernelsuite, matrix
+from kmtools.suites import dkms, kernelpage, kernelsuite, matrix, processors
 from kmtools.suites.kernelpage import KernelResults
 from kmtools.suites.kernelsuite import Outcome
 
@@ -91,6 +91,35 @@ def run_fake_kernel(laboratory: Path, script: str) -> Outcome:
         return kernelsuite.run_kernel_suites(
             catalogue.get_default_kernel_name(), laboratory / "out", laboratory / "modules"
         )
+
+
+@pytest.mark.parametrize("test", ["matrix", "processors", "dkms"])
+def test_builds_for_many_kernels_keep_the_modules_of_other_suites(
+    test: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another suite may boot the same kernel at the same time, with modules of MODULES/KERNEL."""
+    built = []
+
+    def record_and_fail_build(kernel: str, modules: Path, log: Path) -> Tally:
+        built.append(modules)
+        return Tally(failed=["no"])
+
+    unpacked = SimpleNamespace(version="1", release="1", suite="s")
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", record_and_fail_build)
+    for module in (kernelsuite, processors):
+        monkeypatch.setattr(module, "ensure_kernel_is_unpacked", lambda _: unpacked)
+    monkeypatch.setattr(catalogue, "require_unpacked_kernel", lambda _: unpacked)
+    monkeypatch.setattr(
+        kernelsuite.emulator, "choose_qemu_of_suite", lambda _: SimpleNamespace(version="1")
+    )
+    monkeypatch.setattr(processors, "LOGS", tmp_path)
+    if test == "matrix":
+        kernelsuite.run_kernel_suites("6.1", tmp_path / "out")
+    elif test == "processors":
+        processors.build_processor_test_modules("6.1")
+    else:
+        dkms.build_and_load_dkms_packages("6.1", [], tmp_path / "log")
+    assert built == [kernelsuite.MODULES / f"6.1-{test}"]
 
 
 def make_boot_script(first: str, later: str) -> str:
@@ -440,7 +469,7 @@ def test_results_are_stored_and_published(
     monkeypatch.setattr(kernelpage, "STORE", built_laboratory / "kernels.json")
     monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: "0123abcd")
     (built_laboratory / "none").mkdir()
-    (built_laboratory / "modules").rename(built_laboratory / "none" / "6.1")
+    (built_laboratory / "modules").rename(built_laboratory / "none" / "6.1-matrix")
     monkeypatch.setattr(
         kernelsuite, "make_boot_obstacle_finder", lambda kernel: suites.find_no_obstacle
     )

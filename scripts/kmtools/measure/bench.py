@@ -158,7 +158,8 @@ class Bench:
         self.events = events
         self.interim_analyses = interim_analyses
         self.progress = JsonProgress(steps + 1, events)
-        self.modules = ROOT / "build" / "modules" / run.plan.kernel
+        # "make check", which may run at the same time, builds other modules, for tests.
+        self.modules = ROOT / "build" / "modules" / f"{run.plan.kernel}-bench"
         self.real_guest = False
         self.own = self.modules.with_name(f"{run.plan.kernel}-own") if run.plan.module else None
 

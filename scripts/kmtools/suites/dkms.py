@@ -140,8 +140,9 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
     the modules of the packages in it."""
     kernel = catalogue.require_unpacked_kernel(kernel_name)
     out = log.with_suffix("")
+    modules = kernelsuite.get_modules_dir(kernel_name, "dkms")
     tally = kernelsuite.build_modules_and_kmlive(
-        kernel_name, kernelsuite.MODULES / kernel_name, log.with_name(f"{out.name}-build.log")
+        kernel_name, modules, log.with_name(f"{out.name}-build.log")
     )
     if tally.failed:
         return tally
@@ -157,7 +158,7 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
             kernel=kernel_name,
             job=kernelsuite.JOBS / "dkms.sh",
             out=out / "boot",
-            modules=kernelsuite.MODULES / kernel_name,
+            modules=modules,
             additions=[
                 *kernelsuite.list_guest_test_files(),
                 *copy_modules_for_job(kernel, out, Path(scratch, "dkms")),

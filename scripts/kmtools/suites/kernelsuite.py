@@ -159,6 +159,12 @@ def make_boot_obstacle_finder(kernel: str) -> Callable[[], str]:
     return find_boot_obstacle
 
 
+def get_modules_dir(kernel: str, test: str) -> Path:
+    """Return the directory of the modules that `test` builds for a kernel itself. A build removes
+    the modules of the previous build, with which a suite in another process may boot the kernel."""
+    return MODULES / f"{kernel}-{test}"
+
+
 def get_kmlive_path(modules: Path) -> Path:
     """Return the path of kmlive, the program that the suite `bench` runs in the guest."""
     return modules.with_name(f"{modules.name}-programs") / "kmlive"
@@ -305,12 +311,11 @@ def build_boot_and_test(
     outcome.qemu = emulator.choose_qemu_of_suite(entry.qemu).version
     outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug_kinds else SLOW_SECONDS
     started = time.monotonic()
+    modules = modules or get_modules_dir(entry.name, "matrix")
     try:
         out.mkdir(parents=True, exist_ok=True)
         chosen = DEBUG_SETTINGS if entry.debug_kinds else settings or {}
-        build_and_run_suites(
-            entry, modules or MODULES / entry.name, out, outcome, chosen, suite_lists
-        )
+        build_and_run_suites(entry, modules, out, outcome, chosen, suite_lists)
     finally:
         outcome.seconds = time.monotonic() - started
 

@@ -177,7 +177,7 @@ def build_processor_test_modules(kernel: str) -> Tally:
     ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
     return kernelsuite.build_modules_and_kmlive(
-        kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log"
+        kernel, kernelsuite.get_modules_dir(kernel, "processors"), LOGS / f"build-{kernel}.log"
     )
 
 
@@ -228,7 +228,7 @@ def run_combinations(combinations: Sequence[Combination]) -> Tally:
             if built[combination.kernel].failed:
                 continue
             tally, cells = run_combination_tests(
-                combination, kernelsuite.MODULES / combination.kernel
+                combination, kernelsuite.get_modules_dir(combination.kernel, "processors")
             )
         except OBSTACLES as error:
             total.failed.append(f"{' '.join(combination.cells)}: {explain_error(error)}")
