@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.runner import suite
 from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.ktap import Tally
 from kmtools.runner.pace import History
 from kmtools.suites import mutants
 from kmtools.suites.mutants import (
@@ -160,17 +162,55 @@ def test_failure_of_unchanged_code_fails_the_check_of_mutants(
 def test_mutant_that_cannot_be_judged_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A mutant that cannot be judged is a failure, and the other mutants are run."""
+    """A mutant that cannot be judged is a failure, or skipped if its test was skipped; the other
+    mutants are run."""
 
     def judge_mutant(mutant: Mutant, _: str) -> mutants.Verdict:
         if mutant.name == "sdt-no-index":
             raise MutantError("does not build")
-        return mutants.Verdict(mutant, ["one fails"])
+        if mutant.name == "sdt-events-in-vain":
+            mutants.require_test_that_ran([], ["one: no perf"])
+        return mutants.Verdict(mutant, mutants.require_test_that_ran(["one fails"], ["two: no"]))
 
     monkeypatch.setattr(mutants, "copy_sources_to_mutant_tree", lambda: None)
     monkeypatch.setattr(mutants, "require_tests_pass_without_mutants", lambda *_: None)
     monkeypatch.setattr(mutants, "run_mutant", judge_mutant)
-    chosen = mutants.select_mutants(["sdt-no-index", "entry-in-parts"], no_kernel=False)
-    verdicts = mutants.run_mutants(chosen, "6.1", with_model=False)
-    failures = {verdict.failure for verdict in verdicts}
-    assert failures == {"", "sdt-no-index: does not build"}
+    names = ["sdt-no-index", "sdt-events-in-vain", "entry-in-parts"]
+    request = SuiteRequest(options={"mutants": " ".join(names)})
+    (asked,) = mutants.make_requested_mutant_suites(request, ["mutants"])
+    skipped = "sdt-events-in-vain: skipped on this machine: one: no perf"
+    assert asked.run(Path()) == Tally(1, ["sdt-no-index: does not build"], [skipped])
+
+
+@pytest.mark.parametrize(
+    ("environment", "ran", "skipped"),
+    [
+        (Environment.USER, "1..1\nok 1 a\n", "1..1\nok 1 b # SKIP no perf\n"),
+        (Environment.TOOLS, "1 passed\n", "SKIPPED [1] tests/b.py:3: no perf\n1 skipped\n"),
+    ],
+)
+@pytest.mark.parametrize("fails", [False, True])
+def test_skipped_test_of_a_mutant_is_named_unless_another_test_fails(
+    environment: Environment, ran: str, skipped: str, fails: bool, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The tests of the unchanged code may be skipped, too."""
+
+    def run_test(words: list[object], log: Path, _: float) -> int:
+        is_skipped = str(words[-1]).endswith("b")
+        log.write_text(skipped if is_skipped else ran)
+        return int(fails and not is_skipped)
+
+    monkeypatch.setattr(mutants, "SCRATCH", tmp_path)
+    monkeypatch.setattr(mutants, "build_test_program", lambda *_: tmp_path / "test")
+    monkeypatch.setattr(mutants, "run_with_time_limit", run_test)
+    mutant = Mutant("m", "", "", [], ["b", "a"], environment)
+    monkeypatch.setattr(mutants, "TREE", tmp_path)
+    (tmp_path / "empty").touch()
+    log = tmp_path / "m.log"
+    if fails:
+        assert [one[0] for one in mutants.run_mutant_tests(mutant, "6.1", log)] == ["a"]
+        return
+    with pytest.raises(mutants.SkippedError, match=r"^skipped on this machine: b: no perf$"):
+        mutants.run_mutant_tests(mutant, "6.1", log)
+    mutants.require_tests_pass_without_mutants([replace(mutant, file="empty")], "6.1")

@@ -3,9 +3,9 @@
 
 Each mutant of tests/mutants/ is a change to the sources. The change is applied to a copy of the
 sources, and this copy is built and tested. All tests that the mutant names must pass without the
-change, and at least one of these tests must fail with it. A crash or a hang counts as a failure. On
-a real CPU a test may pass in spite of a fault, so the model checker can check the same fault. Logs
-are stored in build/mutants/.
+change, and at least one of these tests must fail with it. A crash or a hang counts as a failure. If
+none fails, but one is skipped, the mutant is skipped. On a real CPU a test may pass in spite of a
+fault, so the model checker can check the same fault. Logs are stored in build/mutants/.
 
 tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
 mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "ENVIRONMENT: TESTS".
@@ -81,6 +81,10 @@ class MutantError(FailedError):
     """The change of a mutant cannot be applied, or the changed code cannot be built or run."""
 
 
+class SkippedError(UnableError):
+    """No test of a mutant fails, but at least one was skipped."""
+
+
 class Environment(Enum):
     """Where the tests of a mutant run."""
 
@@ -144,21 +148,22 @@ ALL_MUTANTS = tuple(
 @dataclass
 class Verdict:
     """The result of a mutant: the tests that failed, each with the kind of failure, and the verdict
-    of the model checker. If the mutant could not be judged, `fault` is the reason, else it is
-    empty."""
+    of the model checker. If the mutant could not be judged, `fault` is the reason, or `skipped` if
+    the reason is a skipped test; else both are empty."""
 
     mutant: Mutant
     caught: list[str] = field(default_factory=list)
     by_model: str = ""
     fault: str = ""
+    skipped: str = ""
 
     @property
     def failure(self) -> str:
         """The reason why this result is a failure: the mutant could not be judged, or no test
-        failed. Empty if a test detects the fault."""
+        failed. Empty if a test detects the fault, or was skipped."""
         if self.fault:
             return f"{self.mutant.name}: {self.fault}"
-        return "" if self.caught else f"{self.mutant.name}: no test fails"
+        return "" if self.caught or self.skipped else f"{self.mutant.name}: no test fails"
 
 
 def copy_sources_to_mutant_tree() -> None:
@@ -230,45 +235,51 @@ def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
     return f"exit code {code}" if code else ""
 
 
+def require_test_that_ran(caught: list[str], skipped: Sequence[str]) -> list[str]:
+    """Return `caught`, the tests that fail; raise SkippedError if none fails and a test in
+    `skipped`, each with the reason, might have failed on another machine."""
+    if skipped and not caught:
+        raise SkippedError(f"skipped on this machine: {', '.join(skipped)}")
+    return caught
+
+
 def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[str]:
     """Run a mutant's tests in user space; return the tests that fail, with the kind of failure."""
     program = build_test_program(environment, log)
-    caught = []
+    caught, skipped = [], list[str]()
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
         one.unlink(missing_ok=True)
         code = run_with_time_limit([program, BATCHES, test], one, HANG_SECONDS)
         lines = one.read_text(encoding="utf-8", errors="replace").splitlines()
-        if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
-            raise UnableError(f"{test} is skipped on this machine")
         if "1..0" in lines:
             raise MutantError(f"no C test case is named {test}")
-        if reason := describe_test_failure(
-            code, ktap.parse_ktap(lines).failed if code is not None else []
-        ):
+        tally = ktap.parse_ktap(lines)
+        if tally.skipped:
+            skipped += tally.skipped
+        elif reason := describe_test_failure(code, tally.failed if code is not None else []):
             caught.append(f"{test} {reason}")
-    return caught
+    return require_test_that_ran(caught, skipped)
 
 
 def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
     """Run a mutant's tests in tests/tools; return the tests that fail, with the kind of failure."""
-    caught = []
+    caught, skipped = [], []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test.replace(':', '-')}.log")
         one.unlink(missing_ok=True)
         # Do not use bytecode or caches of the unchanged code.
-        words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        words = ["-B", "-m", "pytest", "-q", "-x", "-rs", "-p", "no:cacheprovider"]
         test_words = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
         code = run_with_time_limit([sys.executable, *words, *test_words], one, TOOLS_SECONDS)
-        if code == 0 and re.search(
-            r"\d skipped", one.read_text(encoding="utf-8", errors="replace")
-        ):
-            raise UnableError(f"{test} is skipped on this machine")
+        said = one.read_text(encoding="utf-8", errors="replace")
+        reasons = re.findall(r"^SKIPPED \[\d+\] [^ ]+ (.*)", said, re.M)
+        skipped += [f"{test}: {reason}" for reason in reasons]
         if code not in (0, 1, None):
             raise MutantError(f"the test {test} cannot be run, see {one}")
         if reason := describe_test_failure(code, ["it"] if code == 1 else []):
             caught.append(f"{test} {reason}")
-    return caught
+    return require_test_that_ran(caught, skipped)
 
 
 def list_guest_files(programs: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
@@ -318,7 +329,8 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     kernelsuite.print_retries(retries)
     said = result.status.splitlines()
     log.write_text(result.status, encoding="utf-8")
-    failed = ktap.parse_ktap(said).failed
+    tally = ktap.parse_ktap(said)
+    failed = tally.failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
         # The test that was running is the first test without a result.
@@ -331,7 +343,9 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
             f"the run failed, but none of the mutant's tests did: {result.reason}; failed tests:"
             f" {', '.join(failed)}"
         )
-    return caught
+    own = tuple(f"{test}: " for test in mutant.tests)
+    skipped = [line for line in tally.skipped if line.startswith(own)]
+    return require_test_that_ran(caught, skipped)
 
 
 def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
@@ -372,11 +386,11 @@ def require_tests_pass_without_mutants(mutants: Sequence[Mutant], kernel: str) -
             )
         )
         all_of_them = Mutant("sound", "", "", [], tests, environment, suites=suites)
-        failed = run_mutant_tests(
-            all_of_them, kernel, SCRATCH / f"sound-{environment.name.lower()}.log"
-        )
-        if failed:
-            raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
+        log = SCRATCH / f"sound-{environment.name.lower()}.log"
+        # A skipped test is reported with its mutant.
+        with contextlib.suppress(SkippedError):
+            if failed := run_mutant_tests(all_of_them, kernel, log):
+                raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
 
 def run_model_checker_on_mutant(mutant: Mutant) -> str:
@@ -402,10 +416,12 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
     for mutant in mutants:
         try:
             verdict = run_mutant(mutant, kernel)
-        except MutantError as error:
+        except (MutantError, SkippedError) as error:
             # Continue with the next mutant after a mutant that cannot be judged.
             print(f"{mutant.name:25} {mutant.what:56} NOT JUDGED: {error}", flush=True)
-            verdicts.append(Verdict(mutant, fault=str(error)))
+            skips = isinstance(error, SkippedError)
+            fault, skipped = ("", str(error)) if skips else (str(error), "")
+            verdicts.append(Verdict(mutant, fault=fault, skipped=skipped))
             continue
         if with_model:
             verdict.by_model = run_model_checker_on_mutant(mutant)
@@ -442,7 +458,8 @@ def make_requested_mutant_suites(suite_request: SuiteRequest, _: Sequence[str]) 
     def run_selected_mutants(_: Path) -> Tally:
         verdicts = run_mutants(wanted, kernel, suite_request.is_option_set("model"))
         failures = [verdict.failure for verdict in verdicts if verdict.failure]
-        return Tally(len(verdicts) - len(failures), failures)
+        skipped = [f"{one.mutant.name}: {one.skipped}" for one in verdicts if one.skipped]
+        return Tally(len(verdicts) - len(failures) - len(skipped), failures, skipped)
 
     what = f"{len(wanted)} inserted faults, each detected by a test"
     return [Suite("mutants", run_selected_mutants, what, usual=25.0 * len(wanted), loud=True)]
