@@ -444,6 +444,7 @@ def test_options_of_other_tests_are_refused() -> None:
         ("user space", "--other", 1000, "gcc make", "no gcc, make: scripts/setup --other"),
         ("test kernel", "", 0, "", ""),
         ("test kernel", "", 1000, "", "needs root"),
+        ("emulated kernel", "", 1000, "", "needs root"),
         ("minimal Debian", "--packages", 1000, "", "needs root"),
         ("minimal Debian", "--packages", 0, "dh_dkms", "no dh_dkms: scripts/setup --packages"),
     ],

@@ -27,9 +27,10 @@ from kmtools.runner.suite import Suite
 
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
-# Values of Test.where for tests that need root privileges: tests in a test kernel, and tests in a
-# minimal Debian system, which is unpacked into a directory.
-GUEST, MINIMAL = "test kernel", "minimal Debian"
+# Values of Test.where for tests that need root privileges: tests in a test kernel, tests in a test
+# kernel that is emulated also where KVM works, because they count instructions or emulate a
+# processor, and tests in a minimal Debian system, which is unpacked into a directory.
+GUEST, EMULATED, MINIMAL = "test kernel", "emulated kernel", "minimal Debian"
 # Programs (or files of this checkout) that scripts/setup installs, by the option of scripts/setup
 # that installs them.
 PROGRAMS = {
@@ -78,9 +79,6 @@ OPTIONS = {
     "who": "who runs the commands: root or user (default: both)",
 }
 
-# Patterns of the tests whose test kernels are emulated, also where KVM works: they count
-# instructions, or emulate a processor.
-EMULATED = ("counts", "module", "processors", "cet-*", "kvm-*", "bench-host")
 # The value of the option `where` for random mutants that need a test kernel.
 KERNEL_MUTANTS = "C"
 
@@ -232,17 +230,16 @@ def get_suite_module_path(module_and_function: str) -> Path:
 
 def can_use_kvm(test: Test, suite_request: SuiteRequest) -> bool:
     """Return true if a test, run with these options, boots a test kernel that need not be emulated:
-    the test runs in a test kernel, is not one of EMULATED, and the option `where` of random mutants
-    is empty or contains KERNEL_MUTANTS."""
+    the test runs in such a kernel, and the option `where` of random mutants is empty or contains
+    KERNEL_MUTANTS."""
     places = suite_request.get_option_words("where") if "where" in test.options.split() else []
-    emulated = any(fnmatchcase(test.name, pattern) for pattern in EMULATED)
-    return test.where == GUEST and not emulated and (not places or KERNEL_MUTANTS in places)
+    return test.where == GUEST and (not places or KERNEL_MUTANTS in places)
 
 
 def find_test_obstacle(test: Test) -> str:
     """Return the reason why a test cannot run on this machine, or "". To be quick, this function
     checks only root privileges and installed programs."""
-    if test.where in (GUEST, MINIMAL) and os.geteuid() != 0:
+    if test.where in (GUEST, EMULATED, MINIMAL) and os.geteuid() != 0:
         return "needs root"
     lacking = [
         name for name in PROGRAMS.get(test.needs, ("gcc", "make")) if not is_program_installed(name)
