@@ -153,6 +153,23 @@ def test_uninstall_without_built_files_leaves_none_of_its_own(tree: Tree) -> Non
     assert not list(tree.root.rglob("kmarkers"))
 
 
+@pytest.mark.parametrize("package", ["kmarkers.spec", "kmarkers.install"])
+def test_removal_of_a_package_removes_compiled_python_modules(package: str, tmp_path: Path) -> None:
+    cached = tmp_path / "kmarkers/scripts/kmtools/base/__pycache__"
+    cached.mkdir(parents=True)
+    for path in (cached / "paths.cpython-313.pyc", cached.with_name("paths.py")):
+        path.touch()
+    text = (ROOT / "packaging" / package).read_text(encoding="utf-8")
+    if package.endswith(".spec"):
+        text = text.partition("\n%preun\n")[2].partition("\n%")[0]
+    else:
+        text = f"{text}\npre_remove\n"
+    for share in ("%{_datadir}/%{name}", "/usr/share/kmarkers"):
+        text = text.replace(share, str(tmp_path / "kmarkers"))
+    subprocess.run(["sh", "-e", "-c", text], check=True)
+    assert [path.name for path in cached.parent.iterdir()] == ["paths.py"]
+
+
 def test_all_users_may_read_what_is_installed(tree: Tree) -> None:
     tree.copy_sources()
     for name in ("native/kmbench", "man/kmarkers.1"):
