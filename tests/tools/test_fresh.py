@@ -11,7 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -334,9 +336,12 @@ def test_incomplete_root_of_a_killed_run_is_removed(
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}
 
 
-def test_second_run_in_the_same_root_is_refused(
+def test_second_suite_waits_for_the_same_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The two processes of a test run may run suites in roots of the same Debian release."""
+    waits = threading.Event()
+    monkeypatch.setattr("builtins.print", lambda *_, **__: waits.set())
     root = Root(tmp_path / "a", None, None)
     monkeypatch.setattr(fresh, "WORK", tmp_path)
     monkeypatch.setattr(fresh, "write_git_bundle", Path.touch)
@@ -347,11 +352,18 @@ def test_second_run_in_the_same_root_is_refused(
         return root
 
     monkeypatch.setattr(bareroot, "unpack_debian_root", unpack_fake_root)
-    with fresh.unpack_temporary_root("a", False, True, {}):
-        refused = pytest.raises(UnableError, match="another test run uses the root directory a")
-        with refused, fresh.unpack_temporary_root("a", False, True, {}):
-            pass
-        assert (root.path / "kept").exists()
+
+    def use_root_once() -> bool:
+        with fresh.unpack_temporary_root("a", False, True, {}):
+            return not (root.path / "used").exists()
+
+    with ThreadPoolExecutor(1) as pool:
+        with fresh.unpack_temporary_root("a", False, True, {}):
+            (root.path / "used").touch()
+            second = pool.submit(use_root_once)
+            assert waits.wait(20)
+            assert (root.path / "used").exists()
+        assert second.result(20)
     assert not root.path.exists()
 
 

@@ -42,9 +42,9 @@ def write_file_atomically(path: Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def hold_lock(path: Path, busy_message: str) -> Iterator[None]:
+def hold_lock(path: Path, busy_message: str, wait: bool = False) -> Iterator[None]:
     """Hold the lock file `path` during the `with` block; if another process holds this file, raise
-    UnableError with the text `busy_message`."""
+    UnableError with the text `busy_message`, or with `wait` print this text and wait."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w", encoding="utf-8")
@@ -54,5 +54,8 @@ def hold_lock(path: Path, busy_message: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UnableError(busy_message) from None
+            if not wait:
+                raise UnableError(busy_message) from None
+            print(busy_message, flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -144,9 +144,10 @@ def load_step_times(path: Path) -> Times:
 def add_step_times(path: Path, name: str, times: Mapping[str, float]) -> None:
     """Store the times in seconds of the steps that ran in the root directory `name`, in the file
     `path`, which has the times of all root directories."""
-    known = load_step_times(path)
-    known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
-    write_file_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    with hold_lock(path.with_suffix(".lock"), f"waiting for {path}", wait=True):
+        known = load_step_times(path)
+        known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
+        write_file_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def format_seconds(seconds: float | None) -> str:
@@ -317,8 +318,9 @@ def unpack_temporary_root(
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()
-    busy = f"another test run uses the root directory {name} of this checkout"
-    with hold_lock(WORK / f"{name}.lock", busy):
+    # Other suites of the same test run use root directories of the same release.
+    busy = f"waiting until another suite has left the root directory {name}"
+    with hold_lock(WORK / f"{name}.lock", busy, wait=True):
         root = bareroot.unpack_debian_root(suite, WORK / name, cache)
         try:
             # Not to WORK: git has a lock file beside the bundle, which another process would take
