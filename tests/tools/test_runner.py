@@ -220,7 +220,8 @@ def test_exception_of_a_suite_becomes_its_result(
     error: Exception, loud: bool, wanted: Tally, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A suite that prints to the terminal and cannot run is skipped; other suites fail. The time of
-    a failed suite is not stored."""
+    a suite that failed or cannot run is not stored, and does not change the expected times of other
+    suites."""
     suite = Suite("x", lambda log: raise_given_error(error), "a thing", usual=7, loud=loud)
     history = History(suites.LOGS / "times.json")
     assert suites.run_suite(suite, history, "[2/3] ", 100.0) == wanted
@@ -228,7 +229,8 @@ def test_exception_of_a_suite_becomes_its_result(
     assert first == "[2/3] x: a thing (about 7 s; 1 min 40 s left in all) ..."
     assert re.fullmatch(rf"\[2/3\] x: {wanted.format_summary()} in 0 s \(CPU \d s\)", result)
     assert others == [line]
-    assert bool(history.get_result_count_of_last_run("x")) == (not wanted.failed)
+    assert history.get_result_count_of_last_run("x") == 0
+    assert history.estimate_suite_seconds("y", 5.0) == 5.0
 
 
 def test_log_of_a_failed_suite_is_named(capsys: pytest.CaptureFixture[str]) -> None:

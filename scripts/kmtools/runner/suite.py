@@ -160,7 +160,7 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
         f"{prefix}{suite.name}: {tally.format_summary()} in {clock.format_elapsed_and_cpu_time()}",
         flush=True,
     )
-    if not tally.failed:
+    if not tally.failed and not tally.absent:
         history.add_suite_run(suite.name, clock.get_elapsed_seconds(), tally.count, suite.usual)
     for name in tally.failed:
         print(f"  FAILED {name}")
