@@ -17,7 +17,8 @@
  * Like BENCH_OPS(), but with only four copies of the code.  Each copy has one uprobe, and is
  * used for a quarter of the layouts.  Four copies suffice, because the cost of a uprobe depends
  * little on its address.  More copies would slow down the run, because the removal of a uprobe
- * takes 0.1 s.  The file env records the number of copies.
+ * takes 0.1 s: the kernel waits for grace periods while it holds a mutex, so removals by several
+ * threads also follow one another.  The file env records the number of copies.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\
