@@ -31,6 +31,7 @@ static struct {
 	unsigned long start, end;
 	void *copy;	/* copy of the text for the child of fork(), or NULL */
 	pid_t owner;	/* the process that the shared memory belongs to */
+	bool *is_owner;	/* in a page that the kernel zeroes in a child of clone(2) */
 } text;
 
 bool patcher_is_module_text(struct module *module, unsigned long addr, unsigned int len)
@@ -66,10 +67,11 @@ static void *map_writable_alias(void *pages, size_t size)
  * Check, before the first store of a batch, that the shared memory, the SIGTRAP handler and
  * membarrier(2) can still be used.  A child of clone(2) or vfork(2) gets -EPERM, because it
  * executes the text of its parent: these system calls do not run the handlers of pthread_atfork().
+ * The child of a process 1, as in a container, may be process 1 of a new PID namespace.
  */
 static int check_patching_prerequisites(void)
 {
-	if (getpid() != text.owner)
+	if (getpid() != text.owner || !*text.is_owner)
 		return -EPERM;
 	if (!native_is_trap_handler_installed())
 		return -ENOLINK;
@@ -211,6 +213,20 @@ static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 	return copy;
 }
 
+/* Map a page that the kernel zeroes in a child of fork() or clone(2), unless that shares memory. */
+static int map_owner_page(void)
+{
+	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return -errno;
+	/* If madvise() fails, a child of clone(2) is recognised by its process id alone. */
+	madvise(page, PAGE_BYTES, MADV_WIPEONFORK);
+	text.is_owner = page;
+	return 0;
+}
+
 /*
  * Replace the mapping of the text by a copy.  A thread that executes the text at that time waits
  * for the kernel, and then finds the same bytes.
@@ -218,10 +234,14 @@ static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 static int replace_text_mapping(void *copy)
 {
 	size_t size = text.end - text.start;
+	int err = text.is_owner ? 0 : map_owner_page();
 
+	if (err)
+		return err;
 	if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, text.start) == MAP_FAILED)
 		return -errno;
 	text.owner = getpid();
+	*text.is_owner = true;
 	return 0;
 }
 

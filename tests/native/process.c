@@ -199,6 +199,46 @@ static const char *process_refuses_changes_after_clone(void)
 }
 
 /*
+ * Make a child by clone(2), which is process 1 of its own PID namespace.  Return true if the child
+ * cannot change values.
+ */
+static bool is_refused_in_new_namespace(void)
+{
+	pid_t child = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+
+	if (!child)
+		_exit(getpid() != 1 || imv_set(value, 2 * ONES) != -EPERM);
+	return !reap_child(child);
+}
+
+/*
+ * Check that changes are refused in a child of clone(2) that has the process id of its parent: both
+ * are process 1, as a program in a container that starts a container.
+ */
+static const char *process_refuses_changes_after_clone_of_process_1(void)
+{
+	enum { PASSED, FAILED, NO_NAMESPACE };
+	pid_t child;
+	int end;
+
+	child = fork();
+	if (!child) {
+		if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
+			_exit(NO_NAMESPACE);
+		child = fork();
+		if (!child)
+			_exit(getpid() != 1 || change_value(ONES) || !is_refused_in_new_namespace() ||
+			      imv_read(value) != ONES || change_value(2 * ONES));
+		_exit(reap_child(child) ? FAILED : PASSED);
+	}
+	end = reap_child(child);
+	if (end == NO_NAMESPACE)
+		return "SKIP no permission to make a PID namespace";
+	EXPECT(end == PASSED);
+	return NULL;
+}
+
+/*
  * Close all descriptors, as daemons do.  Then open files, which get the numbers of the closed
  * descriptors.  Change the value.  Return true if the change has not written to the files.
  */
@@ -430,6 +470,8 @@ const struct test_case process_cases[] = {
 	  NULL },
 	{ "process_fork_storm", process_fork_storm, NULL },
 	{ "process_refuses_changes_after_clone", process_refuses_changes_after_clone, NULL },
+	{ "process_refuses_changes_after_clone_of_process_1",
+	  process_refuses_changes_after_clone_of_process_1, NULL },
 	{ "process_needs_no_open_descriptors", process_needs_no_open_descriptors, NULL },
 	{ "process_blocked_sigtrap_storm", process_blocked_sigtrap_storm, NULL },
 	{ "process_masking_handler_storm", process_masking_handler_storm, NULL },
