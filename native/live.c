@@ -5,7 +5,6 @@
  * kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
  */
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +16,13 @@
 
 #include "attach.h"
 #include "live.h"
+#include "output.h"
 #include "../bench_modules/output.h"
 #include "../bench_modules/run.h"
 #include "../bench_modules/getppid.h"
 #include "../bench_modules/walk.h"
+
+const char native_program_name[] = "kmlive";
 
 static u8 *buffer;
 static u64 walk = 1;
@@ -83,23 +85,11 @@ static bool never_stop(void)
 	return false;
 }
 
-/* Close a file.  Return a negative error code if any write to it has failed. */
-static int close_file(FILE *file)
-{
-	int err = 0;
-
-	errno = 0;
-	if (fflush(file) || ferror(file))
-		err = -(errno ?: EIO);
-	return fclose(file) && !err ? -errno : err;
-}
-
 static int measure_live_group(const struct bench_group *group, const struct bench_config *config,
 			      const char *dir)
 {
+	struct seq_file m = { .file = stdout };
 	struct bench_result result = { 0 };
-	struct seq_file m;
-	char path[PATH_MAX];
 	int err;
 
 	err = bench_alloc_result(group, config, &result);
@@ -107,22 +97,14 @@ static int measure_live_group(const struct bench_group *group, const struct benc
 		err = bench_run_group(group, &result, never_stop);
 	if (err == -ENODEV && group->lacks) {
 		fprintf(native_live_env, "lacks:%s=%s\n", group->name, group->lacks);
-		bench_free_result(&result);
-		return 0;
-	}
-	snprintf(path, sizeof(path), "%s/%s.csv", dir, group->name);
-	m.file = err ? NULL : fopen(path, "w");
-	if (m.file) {
-		bench_show_samples(&m, group, &result);
-		err = close_file(m.file);
-		m.file = stdout;
+		err = 0;
+	} else if (err) {
+		fprintf(stderr, "kmlive: benchmark %s failed: %s\n", group->name, strerror(-err));
+	} else {
+		err = native_write_samples(dir, group, &result);
 		printf("%s\n", group->name);
 		bench_show_summary(&m, group, &result);
-	} else if (!err) {
-		err = -errno;
 	}
-	if (err)
-		fprintf(stderr, "kmlive: benchmark %s failed: %s\n", group->name, strerror(-err));
 	bench_free_result(&result);
 	return err;
 }
@@ -149,7 +131,6 @@ static int measure_named_live_groups(char **names, const struct bench_config *co
 int main(int argc, char **argv)
 {
 	struct bench_config config = { .seed = 1 };
-	char path[PATH_MAX];
 	cpu_set_t one = { };
 	int err;
 
@@ -163,12 +144,10 @@ int main(int argc, char **argv)
 	config.seed = strtoull(argv[2], NULL, 0);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	snprintf(path, sizeof(path), "%s/live", argv[3]);
-	native_live_env = fopen(path, "w");
-	if (!native_live_env) {
-		perror(path);
+	native_live_env = native_create_output_file(argv[3], "live", "");
+	if (!native_live_env)
 		return 1;
-	}
 	err = measure_named_live_groups(argv + 4, &config, argv[3]);
-	return close_file(native_live_env) || err ? 1 : 0;
+	err = native_close_output_file(native_live_env, argv[3], "live", "") ?: err;
+	return native_flush_output(stdout, "standard output") || err ? 1 : 0;
 }

@@ -33,6 +33,8 @@
 #define EXIT_SKIP		4
 #define EXIT_INTERRUPTED	130
 
+const char native_program_name[] = "kmbench";
+
 static const char usage[] =
 	"usage: kmbench list\n"
 	"       kmbench env [OPTION...]\n"
@@ -187,17 +189,6 @@ static int write_env(const char *dir, const struct bench_config *config)
 	return err ?: native_rename_output_file(dir, "env.new", "env");
 }
 
-static int write_samples(const char *dir, const struct bench_group *group,
-			 const struct bench_result *result)
-{
-	struct seq_file m = { .file = native_create_output_file(dir, group->name, ".csv") };
-
-	if (!m.file)
-		return -EIO;
-	bench_show_samples(&m, group, result);
-	return native_close_output_file(m.file, dir, group->name, ".csv");
-}
-
 static int report_result(const struct bench_group *group, const struct bench_result *result,
 			 const char *dir)
 {
@@ -205,7 +196,7 @@ static int report_result(const struct bench_group *group, const struct bench_res
 	int err;
 
 	if (dir)
-		return write_samples(dir, group, result);
+		return native_write_samples(dir, group, result);
 	printf("%s\n", group->name);
 	err = bench_show_summary(&out, group, result);
 	return err ?: native_flush_output(stdout, "standard output");

@@ -18,6 +18,7 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
+#include "../../native/output.h"
 #include "../common/test.h"
 #include "buffers.h"
 #include "counters.h"
@@ -44,6 +45,8 @@
 #include "traced.h"
 #include "register_probes.h"
 #include "words.h"
+
+const char native_program_name[] = "test";
 
 static unsigned int planned, number, failures;
 static const char *wanted = "";

@@ -319,7 +319,7 @@ def test_benchmarks_are_measured_in_the_order_of_their_names(module: FakeModule)
     names = ("getppid-quiet", "getppid-pressure", "macro-ping")
     done = module.run_kmlive(KMLIVE, 1, 1, raw, *names)
     assert done.returncode == 1
-    assert done.stderr == "kmlive: benchmark getppid-pressure failed: Is a directory\n"
+    assert done.stderr == f"kmlive: cannot create {raw}/getppid-pressure.csv: Is a directory\n"
     assert (raw / "getppid-quiet.csv").is_file()
     assert not (raw / "macro-ping.csv").exists()
 
@@ -346,16 +346,21 @@ def test_kmlive_fails_if_a_socket_is_refused(module: FakeModule, benchmark: str)
 
 
 def test_kmlive_fails_on_a_full_device(module: FakeModule) -> None:
-    """The exit code is 1 if the samples or the file live cannot be written."""
+    """The exit code is 1 if the samples or the file live cannot be written, and the truncated file
+    is removed."""
     raw = module.folder / "raw"
     (raw / "getppid-quiet.csv").symlink_to("/dev/full")
     done = module.run_kmlive(KMLIVE, 1, 1, raw, "getppid-quiet")
     assert done.returncode == 1
-    assert done.stderr == "kmlive: benchmark getppid-quiet failed: No space left on device\n"
+    assert done.stderr == "kmlive: getppid-quiet: not written: No space left on device\n"
+    assert [path.name for path in raw.iterdir()] == ["live"]
     (raw / "live").unlink()
     (raw / "live").symlink_to("/dev/full")
     deny = (NATIVE / "deny", f"socket={errno.EAFNOSUPPORT}", "--", KMLIVE)
-    assert module.run_kmlive(*deny, 1, 1, raw, "macro-ping").returncode == 1
+    done = module.run_kmlive(*deny, 1, 1, raw, "macro-ping")
+    assert done.returncode == 1
+    assert done.stderr == "kmlive: live: not written: No space left on device\n"
+    assert not [*raw.iterdir()]
 
 
 @pytest.mark.skipif(CONTROL.exists(), reason="the module kmarkers_bench is loaded")
@@ -390,7 +395,7 @@ def test_kmlive_refuses_an_unknown_benchmark(tmp_path: Path) -> None:
 def test_kmlive_fails_if_its_directory_is_missing(tmp_path: Path) -> None:
     done = run_program(KMLIVE, 1, 1, tmp_path / "none", "getppid-quiet")
     assert done.returncode == 1
-    assert done.stderr == f"{tmp_path}/none/live: No such file or directory\n"
+    assert done.stderr == f"kmlive: cannot create {tmp_path}/none/live: No such file or directory\n"
 
 
 def test_kmlive_attaches_no_program_for_an_unknown_process() -> None:
