@@ -189,7 +189,7 @@ def test_negative_number_for_a_boot_is_refused(
         main(["vm", "run", "--job", str(tmp_path / "job"), option])
     name, _, value = option.partition("=")
     assert caught.value.code == 2
-    assert f"argument {name}: '{value}' is not a number from 0 on" in capsys.readouterr().err
+    assert f"argument {name}: '{value}' is not a number of 0 or more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ok", [True, False])
@@ -318,8 +318,8 @@ def test_macro_refuses_incomplete_arguments(
 @pytest.mark.parametrize(
     ("words", "calls", "said"),
     [
-        (["--label", "b", "--", "x"], [("b", 20, ["x"])], "boot next: "),
-        (["--label", "b", "--runs", "3", "--", "x"], [("b", 3, ["x"])], "boot next: "),
+        (["--label", "b", "--", "x"], [("b", 20, ["x"])], "kernel to boot next: "),
+        (["--label", "b", "--runs", "3", "--", "x"], [("b", 3, ["x"])], "kernel to boot next: "),
         (["--on", "n", "--off", "f", "--", "x", "y z"],
          [("x 'y z'", 40, ["x", "y z"], {"on": "n", "off": "f"})], ""),
         (["--on", "n", "--off", "f", "--runs", "5", "--label", "b", "--", "x"],
@@ -352,7 +352,7 @@ def test_macro_measures_20_runs_or_40_rounds(
         "a           1     1    1.000       -  -",
     ]
     assert lines[2].startswith("b           1     1    1.000  1.0000  two boots")
-    assert [line.startswith("boot next: ") for line in lines[3:]] == ([True] if said else [])
+    assert [line.startswith("kernel to boot next: ") for line in lines[3:]] == [True] * bool(said)
 
 
 def test_macro_prints_the_margin_of_rounds_only(
@@ -364,7 +364,8 @@ def test_macro_prints_the_margin_of_rounds_only(
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "a   b    c   d   e   f  g", "11  22  33  44  55  66  77",
-        f"margin: {analysed_rounds.MARGIN:g} % of the time after the command of --off",
+        f"margin: {analysed_rounds.MARGIN:g} % of the time of COMMAND after the shell command of "
+        "--off",
     ]  # fmt: skip
     macro.print_comparisons(make_command_times("a 1"))
     assert "margin" not in capsys.readouterr().out

@@ -890,7 +890,7 @@ def test_json_of_a_comparison_has_each_row_in_both_runs() -> None:
         "run": "a", "date": "2026-01-31", "cpu": "X\x07 5", "microcode": "0x1", "kernel": "6.1",
         "grades": ["native: poor"],
         "remarks": [
-            "a is a quick run: few blocks, so wide intervals",
+            "a is a quick run: it has few blocks, so its intervals are wide",
             "a: not measured: metal, because no", "a: native: poor",
         ],
     }  # fmt: skip
@@ -960,7 +960,7 @@ def test_junit_has_failures_skipped_rows_and_outputs(failing: set[str]) -> None:
 HINTS = [
     "A: a, X\\x07 5, 0x1, 6.1, 2026-01-31",
     "B: b_1",
-    "a is a quick run: few blocks, so wide intervals",
+    "a is a quick run: it has few blocks, so its intervals are wide",
     "a: not measured: metal, because no",
     "a: native: poor",
     "told",

@@ -85,7 +85,7 @@ def test_run_without_reasons_is_graded_good() -> None:
             Level.POOR,
             "6.0 % of the timed windows",
         ),
-        (make_tier(), {}, make_clones(1, SLOWER), Level.POOR, "come out different in b0"),
+        (make_tier(), {}, make_clones(1, SLOWER), Level.POOR, "with different costs in b0"),
         (
             make_tier(),
             {},
@@ -162,14 +162,14 @@ def make_frequencies(*spreads: float) -> list[Result]:
         (make_clones(3, UNRESOLVED), "than the margin allows in b0, b1, b2"),
         (make_clones(4, UNRESOLVED), "than the margin allows in b0, b1, b2 and 1 more"),
         (make_clones(6, UNRESOLVED), "than the margin allows in b0, b1, b2 and 3 more"),
-        (make_clones(2, FASTER), "two copies of the same code come out different in b0, b1"),
+        (make_clones(2, FASTER), "two copies of the same code with different costs in b0, b1"),
         (
             [
                 *(make_result(name, "x", note=UNMEASURED) for name in "fcaed"),
                 make_result("a", "y", note=f"{UNMEASURED}; 1 of 8 blocks"),
                 make_result("b", "y"),
             ],
-            "no longer than short ones in a, c, d, e, f: nothing was measured",
+            "no longer than short loops in a, c, d, e, f: nothing was measured",
         ),
     ],
 )
@@ -299,7 +299,7 @@ def test_remedy_of_a_test_kernel_under_kvm_on_a_real_machine_is_bench_host(
     found = grade_results(make_tier(name, hypervisor="KVMKVMKVM"), {**env, "tiers": tiers})
     (reason,) = found.reasons
     assert found.level == Level.FAIR
-    assert ("make bench-host measures" in reason.remedy) == own
+    assert ("run make bench-host" in reason.remedy) == own
     assert ("a test kernel under KVM" in reason.words) == own
     assert (reason.remedy == "a machine of your own") == (not own)
 
@@ -342,7 +342,7 @@ def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
     assert [row.verdict for row in loud] == [
         BASELINE, SLOWER, WITHHELD, WITHHELD, WITHHELD, UNRESOLVED, MORE
     ]  # fmt: skip
-    reason = "two copies of the same code come out different in loud"
+    reason = "two copies of the same code with different costs in loud"
     assert loud[2].note == f"{reason}; next: repeat the run on a quieter machine"
 
 

@@ -245,7 +245,7 @@ def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
         f"{good}. The kernel on the real machine."
     )
     assert list_report_page_failures(
-        f"{good}. make bench-host measures in the kernel of a real machine."
+        f"{good}. To measure in the kernel of a real machine, run make bench-host."
     )
 
 

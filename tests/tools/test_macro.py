@@ -129,7 +129,7 @@ def test_second_label_is_refused_within_a_boot(
     words = ["--runs", "3", "--", "sh", "-c", f"echo >>{ran}"]
     assert main(["macro", "--times", str(file), "--label", "lock", *words]) == 0
     assert len(macro.load_command_times(file)) == 3 and len(ran.read_text()) == 4
-    assert "boot next: lock" in capsys.readouterr().out
+    assert "kernel to boot next: lock" in capsys.readouterr().out
     before = file.read_bytes()
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 2
     assert "this boot has times with the label lock" in capsys.readouterr().err
@@ -139,7 +139,7 @@ def test_second_label_is_refused_within_a_boot(
     assert [one.label for one in macro.load_command_times(file)] == ["lock"] * 3 + ["nop"] * 3
     boot.write_text("three\n")
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
-    assert "boot next: lock" in capsys.readouterr().out.splitlines()[-1]
+    assert "kernel to boot next: lock" in capsys.readouterr().out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def test_one_file_holds_times_of_kernels_and_of_rounds(
         "true",
     ]
     assert main(words) == 0
-    assert "boot next: " in capsys.readouterr().out
+    assert "kernel to boot next: " in capsys.readouterr().out
     assert [one.label for one in macro.load_command_times(command_dir / "t")] == [
         "lock",
         "true",

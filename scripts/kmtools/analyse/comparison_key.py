@@ -143,8 +143,9 @@ def find_incomparable_rows(
     """Find the rows that cannot be compared with the row of the same identity in `references`.
     Return two values: the runs without any comparable row, each with the reason in words, and the
     indices in `entries` of the incomparable rows of other runs, each with the reason. `references`
-    are of the same entries: where a run has a row in several kernels, it is compared with that of
-    the same kernel. `reference_name` is the name of the runs of `references` in a reason."""
+    are rows of the same entries. If a run has a row in several kernels, each row is compared with
+    the row of the same kernel in `references`. `reference_name` is the name that a reason gives to
+    the runs of `references`."""
     apart = find_keys_in_several_kernels(select_timed_entries(entries))
     found: dict[int, str] = {}
     usable = set()

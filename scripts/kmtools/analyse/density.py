@@ -37,8 +37,9 @@ from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 # Patterns of the benchmarks whose variants differ in the number of sites in a loop pass.
 BENCHMARKS = ("density-*", "cold-icache-*")
-# The largest permitted bend, a deviation of the costs of passes from a line over the number of
-# sites: this share of the cost of a site, or the equivalence margin if the margin is larger.
+# A bend is a deviation of the costs of passes from a line over the number of sites. The largest
+# permitted bend is this share of the cost of a site, or the equivalence margin if the margin is
+# larger.
 LARGEST_BEND_SHARE = 0.05
 # Matches the name of a variant: its flavour and its number of sites, as in marker-jump-16.
 VARIANT_WITH_SITE_COUNT = re.compile(r"(.+)-([1-9][0-9]*)")

@@ -20,8 +20,8 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, estimate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
-# The number of points of a drawn distribution; and the length of the drawn tail beyond either
-# quartile, in interquartile ranges.
+# The number of points of a drawn distribution, and the length of its drawn tails: the distance of
+# their ends from the nearer quartile, in interquartile ranges.
 POINTS, TAIL_LENGTH = 48, 3.0
 # The fewest values of which a distribution is drawn.
 FEWEST_VALUES = 20

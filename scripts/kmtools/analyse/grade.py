@@ -54,8 +54,8 @@ STEADY_RATE = 0.01
 # The values of the env key "hypervisor" on a machine without a hypervisor.
 NO_HYPERVISOR = ("", "0", "no", "none")
 # Remedies for the numbers of a test kernel.
-REAL_KERNEL = "make bench-host measures in the kernel of a real machine"
-UNDER_KVM = "scripts/kmarkers vm accel says what a test kernel under KVM needs"
+REAL_KERNEL = "to measure in the kernel of a real machine, run make bench-host"
+UNDER_KVM = "to see what a test kernel under KVM needs, run scripts/kmarkers vm accel"
 # The kernel options that slow down all code.
 SLOW_OPTIONS = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
@@ -183,8 +183,8 @@ def grade_loop_durations(evidence: Evidence) -> Reason | None:
     if not found:
         return None
     names = ", ".join(sorted(found))
-    words = f"longer loops that take no longer than short ones in {names}: nothing was measured"
-    return Reason(Level.POOR, words, "kmbench env, to see what clock this machine has")
+    words = f"long loops that take no longer than short loops in {names}: nothing was measured"
+    return Reason(Level.POOR, words, "to see which clock this machine has, run kmbench env")
 
 
 def grade_core_frequency(evidence: Evidence) -> Reason | None:
@@ -197,7 +197,8 @@ def grade_core_frequency(evidence: Evidence) -> Reason | None:
     most = max(spreads.values())
     names = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
     words = f"a core whose frequency changed by up to {100 * most:.0f} % between blocks: {names}"
-    return Reason(Level.FAIR, words, "cpupower frequency-set -g performance, without turbo", True)
+    remedy = "run cpupower frequency-set -g performance, and switch off turbo"
+    return Reason(Level.FAIR, words, remedy, True)
 
 
 def is_virtual(tier: Tier) -> bool:
@@ -236,7 +237,7 @@ def grade_governor(evidence: Evidence) -> Reason | None:
     if evidence.tier.emulated or name in (None, "", "performance"):
         return None
     words = f"the frequency governor {name}, which changes the length of a core cycle"
-    return Reason(Level.FAIR, words, "cpupower frequency-set -g performance")
+    return Reason(Level.FAIR, words, "run cpupower frequency-set -g performance")
 
 
 def grade_debug_kernel(evidence: Evidence) -> Reason | None:
@@ -322,7 +323,7 @@ def grade_clone_differences(evidence: Evidence) -> Reason | None:
     found = [clone.benchmark for clone in evidence.clones if clone.verdict in (SLOWER, FASTER)]
     if not found:
         return None
-    words = f"two copies of the same code come out different in {', '.join(found)}"
+    words = f"two copies of the same code with different costs in {', '.join(found)}"
     return Reason(Level.POOR, words, "repeat the run on a quieter machine")
 
 

@@ -193,7 +193,7 @@ def find_lateness_cause(env: Mapping[str, str], found: Lateness, core_spread: fl
         return Cause(words, "leave the sibling thread idle, or switch it off")
     if core_spread > STEADY_CORE:
         words = f"the core's frequency changed by up to {100 * core_spread:.0f} %"
-        return Cause(words, "cpupower frequency-set -g performance, without turbo")
+        return Cause(words, "run cpupower frequency-set -g performance, and switch off turbo")
     if found.together > TOGETHER and found.ratio < SHARED_CORE:
         words = f"in stretches, all variants took {found.ratio:.1f} times as long, as beside a busy"
         return Cause(

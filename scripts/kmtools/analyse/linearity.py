@@ -24,8 +24,8 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# The largest permitted bend, a deviation of the windows from a line: this share of the cost of an
-# operation, or the equivalence margin if the margin is larger.
+# A bend is a deviation of the windows from a line. The largest permitted bend is this share of the
+# cost of an operation, or the equivalence margin if the margin is larger.
 LARGEST_BEND_SHARE = 0.01
 # The first words of the note on a variant whose windows are not on a line.
 NOT_ON_A_LINE = "not on a line"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Computes verdicts from samples: baselines, equivalence margins, and the rule of decision.
 
-The rule. location.py estimates the difference and its interval, and accounts for processes,
+The rule: location.py estimates the difference and its interval, and accounts for processes,
 layouts, neighbouring blocks and steps of the clock. The noise floor is the largest distance from
 zero in that interval for the A/A clone, a second copy of the baseline's own code. A variant is
 - slower (faster) when its whole interval lies beyond the margin and its difference beyond the
@@ -13,8 +13,8 @@ zero in that interval for the A/A clone, a second copy of the baseline's own cod
 
 Where core cycles are known, slopes are in core cycles; one ratio for each benchmark converts the
 estimates to TSC cycles, see corecycles.py. If the windows of a variant are not on a line over their
-loop counts, the interval is widened, see linearity.py. The verdict is withheld if longer loops of
-the variant or of its baseline took no longer than short ones. The clone itself is judged by the
+loop counts, the interval is widened, see linearity.py. The verdict is withheld if long loops of the
+variant or of its baseline took no longer than their short loops. The clone itself is judged by the
 margin alone, because its difference never exceeds its own noise floor. Instruction counts are exact
 and compared as integers: identical, more or fewer.
 """

@@ -9,14 +9,18 @@ DIFFERS = "differs"
 # Verdicts on a timed difference.
 TIMED_VERDICTS = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
 # Verdicts on a difference of exact counts of instructions.
-MORE, FEWER = "more", "fewer"
-IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
+MORE, FEWER, IDENTICAL = "more", "fewer", "identical"
+# The words in place of a verdict: for the baseline itself, and in a benchmark without a baseline.
+BASELINE, NO_BASELINE = "baseline", "no baseline"
 # The verdict that replaces one of TIMED_VERDICTS if the numbers support no verdict; see grade.py.
 WITHHELD = "withheld"
 
 # The default equivalence margin of a comparison of runs, in percent.
 MARGIN = 0.1
-# Verdicts of a comparison of runs on a row whose change is not judged.
+# Verdicts of a comparison of runs on a row whose change is not judged. NOT_JUDGED: the row is a
+# whole row (see rows.py), and the user did not ask to judge whole rows. MISSING: only run A has the
+# row. NEW: only run B has the row. NOT_COMPARABLE: both runs have the row, but measured it in
+# different ways.
 NOT_JUDGED, MISSING, NEW, NOT_COMPARABLE = "not judged", "missing", "new", "not comparable"
 
 CHANGED = (SLOWER, FASTER, MORE, FEWER)
@@ -28,7 +32,8 @@ FAIL_ON_VERDICTS = {
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
 }
-# Arguments of --fail-on in the command history. A shift (lasting change) is slower or faster.
+# Arguments of --fail-on of `kmarkers history`. A shift (lasting change of a row) has the verdict
+# slower or faster; "changed" stands for both verdicts, "costlier" for slower.
 FAIL_ON_SHIFTS = ("slower", "faster", "changed", "costlier")
 # The properties of a machine by which runs can be grouped.
 MACHINE_PROPERTIES = ("cpu", "microcode", "kernel")

@@ -23,7 +23,8 @@ GENERATED_ENDINGS = (".mod.c",)
 # Root of the checkout that holds this file, or the directory in which these tools are installed.
 OWN = Path(__file__).resolve().parents[3]
 INSTALLED = not (OWN / CATALOGUE).is_file()
-# How a user calls kmarkers: by its name if it is installed, else by its path in the checkout.
+# The text with which a user calls the command kmarkers: its name if the command is installed, else
+# its path in the checkout.
 COMMAND = "kmarkers" if INSTALLED else "scripts/kmarkers"
 
 

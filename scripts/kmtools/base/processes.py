@@ -110,8 +110,8 @@ def _discard_output_to_lost_terminal() -> None:
 
 
 def _terminate_programs(number: int, _: object) -> NoReturn:
-    """Send SIGTERM to every running program, whichever thread started it; raise
-    KeyboardInterrupt. A lost terminal sends SIGHUP twice, itself and by the shell: the second
+    """Send SIGTERM to every running program, whichever thread started it; raise KeyboardInterrupt.
+    If the terminal is lost, SIGHUP comes twice, from the kernel and from the shell: the second
     SIGHUP must not interrupt the clean-up after the first."""
     if number == signal.SIGHUP:
         signal.signal(signal.SIGHUP, lambda *_: None)
@@ -124,7 +124,8 @@ def _terminate_programs(number: int, _: object) -> NoReturn:
 @contextmanager
 def raise_interrupt_on_signals() -> Iterator[None]:
     """During the `with` block, turn SIGINT, SIGTERM and SIGHUP into a KeyboardInterrupt that holds
-    the number of the signal. If the process ignores SIGHUP, as under nohup, it still does."""
+    the number of the signal. If the process ignores SIGHUP, as under nohup, SIGHUP stays
+    ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

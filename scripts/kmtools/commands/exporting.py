@@ -74,9 +74,9 @@ def add_pack_command(parser: ArgumentParser) -> Run:
     affect results. Names of the machine and of its user, paths in home folders, and kernel
     parameters that do not affect times are left out. The content of the file is printed before the
     file is written, and nothing is sent anywhere. A run is refused if it was measured with --quick,
-    lacks a tier, was ended early by its time limit, or has no tier on a real CPU. A line says so if
-    results/metal would not accept the run: after local changes, or with poor numbers. The file
-    Documentation/benchmarking.md describes how to contribute a run."""
+    lacks a tier, was ended early by its time limit, or has no tier on a real CPU. A warning is
+    printed if results/metal would not accept the run because its sources had local changes or its
+    numbers are poor. The file Documentation/benchmarking.md describes how to contribute a run."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--output",

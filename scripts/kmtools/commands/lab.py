@@ -144,7 +144,7 @@ def parse_number(text: str) -> float:
     with contextlib.suppress(ValueError):
         if (number := float(text)) >= 0:
             return number
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
 
 
 def add_vm_run_command(parser: ArgumentParser) -> Run:

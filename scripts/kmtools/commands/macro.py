@@ -101,7 +101,7 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
         from kmtools.analyse.rounds import MARGIN, make_added_time_table
 
         print("\n".join(align_table(make_added_time_table(times), range(2, 6))))
-        print(f"margin: {MARGIN:g} % of the time after the command of --off")
+        print(f"margin: {MARGIN:g} % of the time of COMMAND after the shell command of --off")
 
 
 def run_macro(args: Namespace) -> None:
@@ -129,4 +129,6 @@ def run_macro(args: Namespace) -> None:
     print_comparisons(times)
     if args.label and not args.on:
         kernels = [one for one in times if not one.round]
-        print(f"boot next: {choose_next_label(kernels)}, or a kernel that has no label yet")
+        print(
+            f"kernel to boot next: {choose_next_label(kernels)}, or a kernel that has no label yet"
+        )

@@ -21,10 +21,10 @@ from kmtools.commands.comparing import (
 def add_fleet_command(parser: ArgumentParser) -> Run:
     """Each folder below FOLDER that contains env.json is the run of one machine. The runs are
     grouped by CPU model, microcode and kernel, and each group is compared with the largest group,
-    row by row, as by kmarkers compare; each run counts as one cluster of samples. Machines without
-    a run (dead), slow machines and machines with refused samples are listed and left out of the
-    comparison; if there is such a machine, the exit code is 1. Runs in Parquet need the Python
-    package duckdb, which scripts/setup --fleet installs."""
+    row by row, by the rules of `kmarkers compare`; each run counts as one cluster of samples.
+    Machines without a run (dead), slow machines and machines with refused samples are listed and
+    left out of the comparison; if there is such a machine, the exit code is 1. Runs in Parquet need
+    the Python package duckdb, which scripts/setup --fleet installs."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )

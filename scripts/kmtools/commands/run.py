@@ -229,16 +229,16 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--blocks",
         type=choice.parse_blocks,
-        help="number of blocks of each benchmark in each process, boot or module load (default: "
-        "depends on the tier, the environment of measurement); in a block each variant is measured "
-        "once at each loop count",
+        help="number of blocks of each benchmark in each process, boot or module load; in a block, "
+        "each variant is measured once at each loop count (default: another number for each "
+        "environment of measurement, that is, for each tier)",
     )
     parser.add_argument(
         "--budget",
         type=choice.parse_budget,
         metavar="TIME",
-        help="time limit of the measurement in each environment (tier) on a real CPU, such as 90s "
-        "or 5m; a process, boot or module load that would exceed the limit is not started "
+        help="time limit, such as 90s or 5m, of each environment (tier) that is measured on a "
+        "real CPU; a process, boot or module load that would exceed the limit is not started "
         f"(default: {measuring.BUDGET_SECONDS}s in user space, "
         f"{measuring.KERNEL_BUDGET_SECONDS}s in a kernel)",
     )

@@ -83,9 +83,9 @@ class Verdict:
     kernel: str
 
     def describe_kvm_fault(self, forced: bool) -> str:
-        """Return why KVM is not used, with the path of the log; "" if KVM works. If a kernel that
-        printed nothing decided for all kernels, say how to try again, unless `forced` is true: the
-        user then did so."""
+        """Return why KVM is not used, with the path of the log; "" if KVM works. If the verdict
+        comes from another kernel, which printed nothing, the text also says how to try KVM again,
+        unless `forced` is true: the user has then just tried KVM again."""
         if not self.fault:
             return ""
         why = [self.fault]

@@ -186,7 +186,8 @@ def update_source_copy(src: Path, objects: Path) -> None:
     )
     sources = list(list_sources(src))
     now = {str(path) for path in sources}
-    # If this update is interrupted, the next one must know the files that were copied or are left.
+    # Write the record first: if this update is interrupted, the next update must know all files
+    # that the copy may have.
     _write_source_record(record, before | now)
     for name in before - now:
         (objects / name).unlink(missing_ok=True)
@@ -206,7 +207,8 @@ def _write_source_record(record: Path, names: set[str]) -> None:
     )
 
 
-# The file in a folder of built modules that lists those which the last build has copied there.
+# The name of a file in a folder of built modules: it lists the modules that the last build copied
+# to the folder.
 COPIED = ".modules"
 
 

@@ -123,7 +123,7 @@ def write_compile_database(name: str) -> Path:
             raise FailedError(f"the modules cannot be built for kernel {name}:\n{said}")
     done = capture_output(["make", "-C", ROOT / "native", "-n", "-B", "all"])
     if done.returncode:
-        raise FailedError(f"make in native/ fails: {done.stderr.strip()}")
+        raise FailedError(f"`make -C native` fails: {done.stderr.strip()}")
     found = [
         *read_module_compile_commands(kernel, get_object_dir(name, ROOT)),
         *parse_program_compile_commands(done.stdout),

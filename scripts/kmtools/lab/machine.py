@@ -248,8 +248,8 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
 
 
 def _refuse_foreign_results(out: Path) -> None:
-    """Raise UnableError if _remove_old_files() would remove files from a directory in which no
-    earlier boot has left its lock file."""
+    """Raise UnableError if _remove_files_of_earlier_boot() would remove files from a directory in
+    which no earlier boot has left its lock file."""
     if not (out / LOCK).exists():
         for name in (*RESULT_FOLDERS, *OUTPUT_FILES):
             if (out / name).exists():

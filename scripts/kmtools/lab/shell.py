@@ -121,7 +121,7 @@ def run_guest_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError(
-            "a shell needs a terminal: without a terminal, run a script by kmarkers vm run --job"
+            "a shell needs a terminal: without a terminal, run a script by `kmarkers vm run --job`"
         )
     # Two shells at the same time would write the same modules and logs.
     with hold_lock(

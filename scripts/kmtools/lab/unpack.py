@@ -186,8 +186,8 @@ def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
     remove the objects that were built for the previous kernel."""
     with replace_tree(get_kernel_dir(entry.name)) as tree:
         yield tree
-    # make compares modification times, and would keep old objects that are newer than the new
-    # headers.
+    # The program make compares modification times, and would keep old objects that are newer than
+    # the new headers.
     _remove_kernel_objects(entry.name)
 
 

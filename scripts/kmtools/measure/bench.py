@@ -54,12 +54,12 @@ QUICK = FULL | {
     "metal": 8, "metal live": 4,
 }  # fmt: skip
 # The default time limits of the measurement in user space, and in a kernel on a real CPU. With
-# BUDGET_SECONDS, make bench takes five minutes if the test kernel is emulated.
+# BUDGET_SECONDS, `make bench` takes five minutes if the test kernel is emulated.
 BUDGET_SECONDS, KERNEL_BUDGET_SECONDS, QUICK_KERNEL_BUDGET_SECONDS = 150, 300, 45
-# The live benchmarks of each tier. An emulated `vm` has no whole programs (MACRO), because emulated
-# times could not be compared with published times; under KVM, `vm` has the live benchmarks of the
-# tier metal. `icount` has no GETPPID, because getppid-pressure walks through memory, which takes
-# too many instructions to count.
+# The live benchmarks of each tier. In an emulated `vm`, no whole programs (MACRO) are measured,
+# because emulated times could not be compared with published times; under KVM, `vm` has the live
+# benchmarks of the tier metal. `icount` has no GETPPID, because getppid-pressure walks through
+# memory, which takes too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST_BENCHMARKS = (

@@ -82,7 +82,8 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
 
 def require_same_environment(tiers: Sequence[rundir.Tier], parts: Sequence[Path]) -> None:
     """Raise RunError if a folder in `parts` was measured in another kernel than the first folder,
-    or if only one of the two was emulated. `tiers` has the description in each folder."""
+    or if only one of these two folders was measured on an emulated CPU. `tiers` has the description
+    in each folder."""
     for part, tier in zip(parts, tiers, strict=True):
         for what, here, there in (
             ("kernel", tier.kernel, tiers[0].kernel),

@@ -2,7 +2,7 @@
 """Fetches raw samples: from debugfs of this machine, over ssh from another machine, or from an
 archive.
 
-Data of another machine are not trusted: an archive may hold files of certain names only, and
+Data from another machine are not trusted: an archive may hold only files with certain names, and
 collect.py later checks the content of each file.
 """
 
@@ -77,7 +77,7 @@ def parse_sample_source(source: str) -> tuple[list[str], str]:
 
 def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
     """Write the files of an archive to the new folder `out`. Raise RunError if the archive contains
-    anything else than files of samples. `name` names the archive in error messages."""
+    anything other than files of samples. `name` names the archive in error messages."""
     size = 0
     try:
         with tarfile.open(fileobj=stream, mode="r:*") as archive:

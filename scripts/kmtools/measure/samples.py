@@ -80,9 +80,9 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """During the `with` block, or the decorated function, which reads or analyses many samples,
-    disable garbage collection, which would take as long as reading. At the end of the block, exempt
-    all existing objects from later garbage collections, because samples are kept until the program
+    """Disable garbage collection during the `with` block or the decorated function: with millions
+    of samples, garbage collection would take as long as reading the samples. At the end, exempt all
+    existing objects from later garbage collections, because samples are kept until the program
     ends."""
     gc.disable()
     try:

@@ -7,8 +7,8 @@ The cost of a site is the cost of a pass with 16 sites minus the cost of a pass 
 divided by 16. The sites are side by side at the head of the loop, or spread among its instructions.
 Both programs must agree within MAX_COST_DIFFERENCE core cycles, besides the 95 % intervals of both
 costs, in at least one of TRIES tries: a neighbour process may disturb one program in one try, but
-an error of either program shows in every try. The intervals contain what the place of the code
-changes: on an Intel CPU with AMX, a site costs 0.06 core cycles at one place and 0.3 at another,
+an error of either program shows in every try. The intervals allow for the effect of the place of
+the code: on an Intel CPU with AMX, a site costs 0.06 core cycles at one place and 0.3 at another,
 and the two programs have their loops at different places. A try whose intervals are wider than
 MAX_UNCERTAINTY is not judged.
 """

@@ -84,7 +84,7 @@ def list_remarks(run: ComparedRun) -> list[str]:
     """Return the remarks on a run to print above its rows: a quick run, missing tiers (measurement
     environments), benchmarks with a poor grade."""
     lines = (
-        [f"{run.name} is a quick run: few blocks, so wide intervals"]
+        [f"{run.name} is a quick run: it has few blocks, so its intervals are wide"]
         if is_quick_run(run.env)
         else []
     )

@@ -61,7 +61,7 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     counted = all(entry["unit"] == UNIT_INSTRUCTIONS for entry, _ in found)
     rest = (
         "Instructions are not cycles: the breakpoint exception counts as one instruction, but takes"
-        " hundreds of cycles. make bench-host on a real machine gives the ratio of cycles."
+        " hundreds of cycles. To get the ratio of cycles, run make bench-host on a real machine."
     )
     return [then, *now, *([rest] if counted else [])]
 

@@ -133,8 +133,8 @@ def build_usdt_program(program: Path) -> int:
 
 
 def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel, and test that the tracers of a Debian suite show each hit of a marker with the
-    arguments of the hit."""
+    """Boot a kernel, and test whether the tracers of a Debian suite show each hit of a marker with
+    its arguments."""
     files, missing = fetch_tracers(debian_suite)
     if not files:
         return Tally(skipped=missing, absent=1)

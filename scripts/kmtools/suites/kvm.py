@@ -205,7 +205,7 @@ def judge_bench_host(folder: Path) -> Tally:
         "the page of results does not say that the kernel ran in an emulated virtual machine",
     )
     tally.add_result(
-        "make bench-host measures" not in said,
+        "kernel of a real machine, run make bench-host" not in said,
         "the page of results advises to run make bench-host, which has run here",
     )
     return tally

@@ -57,7 +57,8 @@ def compute_row_positions(
 ) -> list[RowPositions]:
     """Return the positions of all rows. With `labels_above`, labels are above the axis. Labels and
     caveats have the width `room`: the full width with `labels_above`, else the width of the names.
-    If `show_names` is false, a row without a caveat reserves space for its text `blank`."""
+    If `show_names` is false, a row without a caveat reserves the space that its text `blank` would
+    need."""
     found, y = [], 0.0
     for row in panel.rows:
         caveat = row.caveat if show_names else row.caveat or row.blank

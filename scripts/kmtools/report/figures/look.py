@@ -42,7 +42,7 @@ CYCLE = {
 }  # fmt: skip
 NAMED = {"ink": "text.color", "noise": "grid.color", "paper": "figure.facecolor"}
 SOFT = "xtick.color"
-# Shape of the point for each look, so that points differ without colours, too.
+# Shape of the point for each look: points differ in their shapes as well as in their colours.
 SHAPES = {
     "slower": ">", "more": ">", "faster": "<", "fewer": "<", "differs": "o",
     "equivalent": "o", "identical": "o",
