@@ -212,10 +212,10 @@ def print_version_or_help(words: Sequence[str]) -> int:
     if len(asked) == 1 and list_commands(f"{asked[0]} "):
         word = asked[0]
         raise UnableError(
-            f"{word!r} needs one more word; kmarkers {word} --help lists the commands"
+            f"{word!r} needs one more word; `kmarkers {word} --help` lists the commands"
         )
     wrong = f"no command {' '.join(asked[:2])!r}" if asked else "which command?"
-    raise UnableError(f"{wrong}; kmarkers --help lists all commands")
+    raise UnableError(f"{wrong}; `kmarkers --help` lists all commands")
 
 
 def run_command(name: str, words: Sequence[str]) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the HTML report in Chromium, on three screen sizes, in light and dark colours.
 
-kmarkers check runs these tests only if scripts/setup --page has installed Chromium and the Python
+`kmarkers check` runs these tests only if scripts/setup --page has installed Chromium and the Python
 environment build/page.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A fake machine for tests of make bench: it records builds, boots and measurements as steps, and
-executes none of them."""
+"""A fake machine for tests of `make bench`: it records builds, boots and measurements as steps, and
+executes no step."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the handbook, and checks its pages. kmarkers check runs these tests only if Sphinx is
+"""Makes the handbook, and checks its pages. `kmarkers check` runs these tests only if Sphinx is
 installed."""
 
 from __future__ import annotations

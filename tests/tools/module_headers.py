@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the installed headers: each header for modules compiles alone in a module, each header
-for user space alone in a program. The suite `headers` of make check-full runs these tests."""
+for user space alone in a program. The suite `headers` of `make check-full` runs these tests."""
 
 from __future__ import annotations
 

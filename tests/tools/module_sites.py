@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of `kmarkers sites`, which lists the sites in a module file, and of builds with ccflags-y
-and KBUILD_EXTRA_SYMBOLS on the make command line. The suite `headers` of make check-full runs these
-tests."""
+and KBUILD_EXTRA_SYMBOLS on the command line of make. The suite `headers` of `make check-full` runs
+these tests."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def parse_benchmark_variants(kmbench_list: str) -> dict[str, list[str]]:
 
 
 def make_full_run(root: Path, kmbench_list: str) -> Path:
-    """Make a run with all benchmarks in the tiers (measurement environments) of make bench;
+    """Make a run with all benchmarks in the tiers (measurement environments) of `make bench`;
     `kmbench_list` is the output of `kmbench list`. Only clones cost the same as their baseline."""
     programs, kernels = (
         parse_benchmark_variants(kmbench_list),

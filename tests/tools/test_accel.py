@@ -104,7 +104,8 @@ def test_next_process_repeats_a_boot_that_timed_out() -> None:
 def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The message says how to try again. If KVM then works, the verdict no longer applies."""
+    """The message says how to try KVM again. If KVM works in a later trial boot, the verdict no
+    longer applies."""
     boots = FakeBoots(a=SILENT, b=GOOD)
     assert boots.choose_accel("a").name == "tcg"
     clear_verdicts_in_memory()

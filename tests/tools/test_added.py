@@ -66,7 +66,7 @@ def test_interrupted_removal_is_completed_by_the_next_fetch(
 
 
 def interrupt_removal(path: Path, ignore_errors: bool = False) -> None:
-    """In place of rmtree(): raise KeyboardInterrupt, unless the directory does not exist."""
+    """Replace rmtree(): raise KeyboardInterrupt if the directory exists."""
     if path.exists() or not ignore_errors:
         raise KeyboardInterrupt
 

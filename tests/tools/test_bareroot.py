@@ -168,7 +168,7 @@ def test_network_settings_are_copied_into_a_root(bare_root: Path, tmp_path: Path
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
 def test_passwords_of_apt_keep_their_file_mode(bare_root: Path, tmp_path: Path, mode: int) -> None:
-    """A copy is readable by as few users as the original file."""
+    """Only the users who can read the original file can read the copy."""
     machine = tmp_path / "machine"
     names = ("etc/apt/auth.conf", "etc/apt/auth.conf.d/mirror.conf")
     write_files(machine, dict.fromkeys(names, "password"))

@@ -246,7 +246,7 @@ def test_file_behind_a_symbolic_link_is_replaced(tmp_path: Path) -> None:
 
 
 def test_named_pipe_is_written_to(tmp_path: Path) -> None:
-    """What is no regular file, such as a pipe or a device, is not replaced by a file."""
+    """A pipe or a device, which is not a regular file, is written to and not replaced by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -278,7 +278,7 @@ def test_lock_is_released_at_the_end_of_its_with_block(tmp_path: Path) -> None:
 
 
 def test_generated_files_are_not_listed_as_sources(tmp_path: Path) -> None:
-    """Build and cache directories at every depth are left out, and so are dangling links."""
+    """Build directories, cache directories and dangling links at every depth are left out."""
     kept = ["a.c", "a.mod.h", "dir/b.py", "dir/sub/c", "dir/buildx/d.sh", ".hidden"]
     left_out = ["a.o", "a.ko", "a.mod", "x.mod.c", ".a.o.cmd", "lib.a", "modules.order"]
     left_out += ["Module.symvers", "b.pyc", "build/a.c", "dir/__pycache__/a.py", ".git/config"]

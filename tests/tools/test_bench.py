@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of make bench: the order of its steps, and messages about missing programs."""
+"""Tests of `make bench`: the order of its steps, and messages about missing programs."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_missing_module_is_reported_before_the_running_kernel_is_measured(
 ) -> None:
     (tmp_path / "sdt" / "sdt.ko").unlink()
     assert machine.run_bench("--host", "--tiers", "metal") == 1
-    assert "sdt holds no module; run make modules first" in capsys.readouterr().err
+    assert "sdt holds no module; run `make modules` first" in capsys.readouterr().err
 
 
 def test_all_tiers_are_tried_if_packages_cannot_be_installed(machine: Machine) -> None:
@@ -332,7 +332,8 @@ def test_all_modules_that_bench_sh_loads_are_copied(machine: Machine, tmp_path: 
 
 @pytest.mark.usefixtures("machine", "built_modules")
 def test_modules_older_than_their_sources_are_refused(tmp_path: Path) -> None:
-    """A source of another directory may be newer: a build does not touch the module then."""
+    """A source in another directory may be newer than a module: a build then does not change the
+    module."""
     module, source = tmp_path / "sdt" / "sdt.ko", tmp_path / "sdt" / "site.c"
     os.utime(module, (1000, 1000))
     for path in (source, tmp_path / "markers" / "new.c"):
@@ -341,11 +342,13 @@ def test_modules_older_than_their_sources_are_refused(tmp_path: Path) -> None:
     os.utime(tmp_path / "markers" / "new.c", (2000, 2000))
     assert bench.copy_built_modules(tmp_path / "host")
     os.utime(source, (1001, 1001))
-    with pytest.raises(FailedError, match=f"^{module} is older than its sources; run make modules"):
+    with pytest.raises(
+        FailedError, match=f"^{module} is older than its sources; run `make modules`"
+    ):
         bench.copy_built_modules(tmp_path / "host")
 
 
 def test_directory_without_modules_is_refused(machine: Machine, tmp_path: Path) -> None:
     """If the modules were not built, the message names the directory and the command."""
-    with pytest.raises(FailedError, match=r"^patcher holds no module; run make modules first$"):
+    with pytest.raises(FailedError, match=r"^patcher holds no module; run `make modules` first$"):
         bench.copy_built_modules(tmp_path / "host")

@@ -101,8 +101,8 @@ def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each boot has a seed of its own. Rows are judged first after 16 boots; here, they are
-    resolved then, because the samples have no noise. The live benchmarks are those of a real
-    processor."""
+    resolved then, because the samples have no noise. The live benchmarks are chosen as
+    for a real processor."""
     told, usual = measure_two_guests(machine, monkeypatch, "kvm", False, capsys)
     assert [words["seed"] for words in told["vm"]] == [*range(1, 17)]
     assert len(told["icount"]) == 1 and told["icount"][0]["memory"] == 1024
@@ -259,7 +259,7 @@ def test_macro_benchmark_is_refused_in_an_emulated_test_kernel(
 ) -> None:
     """The macro benchmark is refused before the test kernel boots. If other benchmarks are chosen
     as well, a message says that the macro benchmark is not measured."""
-    why = "macro-ping: measured only in a test kernel under KVM or by make bench-host"
+    why = "macro-ping: measured only in a test kernel under KVM or by `make bench-host`"
     assert machine.run_bench("--tiers", "vm,icount", "--benchmarks", "macro-*") == 2
     assert f"bench: vm not measured: {why}, because times of emulated" in capsys.readouterr().err
     assert "vm" not in machine.done and "icount" in machine.done
@@ -569,7 +569,8 @@ def test_benchmarks_are_chosen_by_their_names_and_variants(
 def test_pattern_without_a_match_is_refused_or_ignored(
     tmp_path: Path, benchmarks: list[str], variants: list[str]
 ) -> None:
-    """It is ignored if the caller asks for that, and if another pattern matches."""
+    """A pattern without a match is ignored if the caller asks for this and another pattern
+    matches."""
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\n[ $1 = list ] && printf '{LIST}'\n")
     program.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of make bench RESUME=RUN: no samples are lost, and a run is continued only with the same
+"""Tests of `make bench RESUME=RUN`: no samples are lost, and a run is continued only with the same
 options, sources, kernel and machine."""
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ def test_samples_of_a_run_are_collected_again(
 def test_run_of_bench_takes_no_samples_of_other_places(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its own tiers would be left out."""
+    """The tiers of the run would be left out."""
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     samples = (run / "samples.csv").read_text()
     monkeypatch.setattr(collect, "merge_run", machine.real_merge)
     assert main(["collect", str(run), "--raw", f"vm={run}/raw/vm"]) == 1
-    assert f"{run}: kmarkers bench made this run: collect" in capsys.readouterr().err
+    assert f"{run}: this run was made by `kmarkers bench`: collect" in capsys.readouterr().err
     assert (run / "samples.csv").read_text() == samples
 
 

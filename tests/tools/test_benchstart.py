@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the script that make bench starts: missing packages, no Python, unusable paths."""
+"""Tests of the script that `make bench` starts: missing packages, no Python, unusable paths."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start_bench(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
-    """Run scripts/bench, which make bench starts; `setup` is the exit code of scripts/setup."""
+    """Run scripts/bench, which `make bench` starts; `setup` is the exit code of scripts/setup."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
     env = {**os.environ, "SETUP": str(setup), "LC_ALL": "C"}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)

@@ -99,8 +99,8 @@ def test_clean_removes_all_files_of_kmarkers(
 
 
 def list_cache_names_in_sources(kernel: str) -> set[str]:
-    """Return the names of the files and folders that the sources of kmtools write into the cache
-    directory. Expressions in braces (of f-strings) are replaced by `kernel`."""
+    """Return the names of the files and folders in the cache directory that occur in the sources of
+    kmtools. Expressions in braces (of f-strings) are replaced by `kernel`."""
     names = {f"{unpack.get_build_lock_name(kernel)}.lock"}
     for path in (ROOT / "scripts/kmtools").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -137,8 +137,8 @@ def leave_temporary_file(
 def test_clean_removes_all_names_in_the_sources(
     tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`lab clean` removes each folder, lock and file that the sources of the tools write into the
-    cache directory, and the temporary files that a killed process leaves there."""
+    """`lab clean` removes each folder, lock and file of the cache directory that the sources of the
+    tools name, and the temporary files that a killed process leaves there."""
     cache_directory.mkdir()
     leave_temporary_file(cache_directory, monkeypatch, cache.tag_cache_dir)
     cache.tag_cache_dir()

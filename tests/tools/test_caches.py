@@ -187,7 +187,7 @@ def test_a_row_with_a_small_buffer_has_a_caveat(
 ) -> None:
     """In a run whose buffer is too small for the last-level cache, rows of variants that read the
     buffer have a caveat in table, page and summary. Other rows, and rows of a run with a larger
-    buffer, have none."""
+    buffer, have no caveat."""
     raw = rawdata.write_tier(
         tmp_path / "raw",
         benches=[bench for bench in rawdata.BENCHES if bench.name == "cold-branch"],

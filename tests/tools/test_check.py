@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of make check: its suites for each role in kernels.txt, and its results."""
+"""Tests of `make check`: its suites for each role in kernels.txt, and its results."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def find_fake_obstacle() -> str:
 def run_check_with_suites(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
-    """Run make check with only these suites; return the exit code and the output lines."""
+    """Run `make check` with only these suites; return the exit code and the output lines."""
     monkeypatch.setattr(registry, "make_suites_of_tests", lambda *words: list(suites))
     code = main(["check"])
     return code, capsys.readouterr().out.splitlines()

@@ -98,7 +98,7 @@ def test_unknown_command_is_reported(
 
 def test_command_group_without_subcommand_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lab"]) == 2
-    said = "kmarkers: 'lab' needs one more word; kmarkers lab --help lists the commands\n"
+    said = "kmarkers: 'lab' needs one more word; `kmarkers lab --help` lists the commands\n"
     assert capsys.readouterr() == ("", said)
 
 
@@ -122,7 +122,7 @@ def test_help_of_an_unknown_command_is_refused(
     register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
     for asked in ([*words, "--help"], ["-h", *words]):
         assert cli.main(asked) == 2
-        said = f"kmarkers: no command {' '.join(words)!r}; kmarkers --help lists all commands\n"
+        said = f"kmarkers: no command {' '.join(words)!r}; `kmarkers --help` lists all commands\n"
         assert capsys.readouterr() == ("", said)
 
 

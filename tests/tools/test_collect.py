@@ -453,8 +453,10 @@ def test_missing_tiers_are_named_once_for_each_reason() -> None:
             entry,
         ],
     }
-    vm = "vm: 2 of 4 planned boots measured before the time limit; --budget sets it."
-    late = "native: 3 of 4 planned processes measured before the time limit; --budget sets it."
+    vm = "vm: 2 of 4 planned boots measured before the time limit; --budget sets this limit."
+    late = (
+        "native: 3 of 4 planned processes measured before the time limit; --budget sets this limit."
+    )
     assert rundir.list_warnings(env) == [
         rundir.QUICK,
         late,
@@ -483,7 +485,7 @@ def test_missing_benchmarks_are_listed_with_their_reasons() -> None:
 
 
 def test_samples_csv_is_preferred_to_compressed_files(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"samples\.csv: no such file; kmarkers collect"):
+    with pytest.raises(RunError, match=r"samples\.csv: no such file; `kmarkers collect`"):
         rundir.find_samples_file(tmp_path)
     for name in ("samples.parquet", "samples.csv.gz", "samples.csv"):
         (tmp_path / name).touch()

@@ -269,8 +269,8 @@ def make_command_times(*names: str) -> list[CommandTime]:
 
 
 def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several times from one boot count as one boot. If several kernels have the fewest boots, one
-    of them is drawn."""
+    """Several times from one boot count as one boot. If several kernels have the fewest boots, the
+    next kernel is drawn from these."""
     drawn: list[list[str]] = []
 
     def choose_last_label(labels: list[str]) -> str:

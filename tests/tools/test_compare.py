@@ -493,7 +493,7 @@ def test_compare_refuses_a_run_without_samples(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(tmp_path), str(tmp_path)]) == 1
-    assert "no such file; kmarkers collect writes this file" in capsys.readouterr().err
+    assert "no such file; `kmarkers collect` writes this file" in capsys.readouterr().err
 
 
 def make_single_row_run(row: Row, **changed: object) -> list[Row]:

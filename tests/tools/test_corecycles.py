@@ -50,7 +50,7 @@ def test_core_cycle_ratio_is_the_median_of_undisturbed_windows() -> None:
 
 def test_spread_of_core_cycle_ratios_leaves_out_extreme_blocks() -> None:
     """The ratios of 21 blocks are 2.00 to 2.40, so the quantiles are 2.02 and 2.38, and the median
-    is 2.20. A block has the sums of its windows."""
+    is 2.20. The ratio of a block is computed from the sums over its windows."""
     samples = [
         make_cycle_window(ticks, cycles)._replace(block=block)
         for block in range(21)

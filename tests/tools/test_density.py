@@ -141,7 +141,8 @@ def make_site_cost(name: str, cost: float, ci: Interval) -> SiteCost:
 
 
 def test_lines_in_the_figure_of_sites_are_as_long_as_intervals() -> None:
-    """A line is as long as its interval; the line of an unbounded interval spans the axis."""
+    """A drawn line is as long as the interval that it shows; the line of an unbounded interval
+    spans the axis."""
     costs = [
         make_site_cost("marker-generic", 1.0, Interval(-3.0, 15.0)),
         make_site_cost("marker-jump", 0.5, UNBOUNDED),

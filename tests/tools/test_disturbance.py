@@ -69,8 +69,9 @@ def make_usage(**fields: float) -> Any:
 
 
 def test_cpu_time_of_other_programs_excludes_the_process_itself() -> None:
-    """All programs ran for 8 s, of which the process itself ran for 5 s. Page faults (minor and
-    major) and context switches (voluntary and involuntary) are counted for the process alone."""
+    """All programs ran for 8 s, including 5 s in which the process itself ran. Page faults (minor
+    and major) and context switches (voluntary and involuntary) are counted for the process
+    alone."""
     own = make_usage(utime=10, stime=3, minflt=7, majflt=2, nvcsw=30, nivcsw=4)
     later = make_usage(utime=14, stime=4, minflt=107, majflt=5, nvcsw=41, nivcsw=6)
     before = CounterSnapshot(2.0, {3: (1.0,) * 8}, {3: 7}, own)
@@ -268,7 +269,7 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
 
 def make_slow_stretch(blocks: range, factor: float) -> list[Sample]:
     """Return 200 blocks of the variants a and b. In `blocks`, windows of variant a take `factor`
-    times as long, and so do windows of variant b if `factor` is below 2."""
+    times as long. If `factor` is below 2, windows of variant b take `factor` times as long, too."""
     return [
         make_late_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),

@@ -299,8 +299,9 @@ def test_stored_row_has_all_fields() -> None:
 
 
 def test_computed_estimates_equal_stored_ones(tmp_path: Path) -> None:
-    """Exact counts are compared as numbers, so a digit more in a run that is read for the first
-    time would make its costs differ from those of the same run, read again."""
+    """Estimates are stored with a limited number of digits, and exact counts are compared as
+    numbers. So computed estimates are rounded like stored ones: a run must not differ from itself
+    when it is read again."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     computed, stored = estimates.load_estimates(run).rows, estimates.load_estimates(run).rows
     for before, after in zip(computed, stored, strict=True):

@@ -43,8 +43,8 @@ EVENLY_DISTRIBUTED = [kind for kind in noises.KINDS if kind not in ("stretch", n
 
 @pytest.mark.parametrize("kind", EVENLY_DISTRIBUTED)
 def test_noise_has_its_true_location_from_the_first_block_to_the_last(kind: str) -> None:
-    """For each block, the midmean over 1000 runs is 0 within five standard errors. The errors are
-    those of the noise process-3, whose standard deviation is 3.2."""
+    """For each block, the midmean over 1000 runs is 0 within five standard errors. The standard
+    error is computed for the noise process-3, whose standard deviation is 3.2."""
     random = np.random.default_rng(11)
     runs = np.array([noises.KINDS[kind](random, 2 * noises.BLOCKS) for _ in range(1000)])
     middle = location.compute_midmean(runs[:, [0, noises.BLOCKS, -1]].T)
@@ -946,8 +946,8 @@ def test_late_stretches_cover_their_share_of_the_blocks(pattern: tuple[float, in
 
 
 def compute_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
-    """Return the ticks of simulated windows beyond those of a quiet machine: an array of blocks,
-    variants and loop counts."""
+    """Return the ticks of simulated windows minus the ticks on a quiet machine: an array with the
+    dimensions block, variant and loop count."""
     windows = latewindows.simulate_late_windows(2, disturbance)
     assert [one.process for one in windows] == [one.block // 32 + 1 for one in windows]
     assert sorted(one.layout for one in windows[: 8 * 12 : 12]) == [*range(8)]

@@ -223,7 +223,7 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
 def test_downloads_are_compared_with_sha256_digests_only(
     tmp_path: Path, digest: str, complete: bool
 ) -> None:
-    """A file with another digest is removed, a file with another size is not."""
+    """A file with a wrong digest is removed; a file with a wrong size is kept."""
     path = tmp_path / "a.deb"
     assert not ListedFile(3, digest).verify_download(path)
     path.write_text("abc")

@@ -115,9 +115,9 @@ def test_axis_tick_labels_that_do_not_fit_are_omitted(
     axis: Scale, width: int, labels: list[str]
 ) -> None:
     """The label of a tick is omitted if it is too close to the previous label, or if it crosses the
-    edge of the figure. The axis of a wide figure ends far from the edges, that of a narrow figure
-    6 units from each edge. A letter of a label is 8 units wide, so that a label of one letter fits
-    above the end of a narrow axis, and a label of two letters does not."""
+    edge of the figure. In a wide figure, the axis ends far from the edges; in a narrow figure, it
+    ends 6 units from each edge. A letter of a label is 8 units wide, so that a label of one letter
+    fits above the end of a narrow axis, and a label of two letters does not."""
     one = Panel("b", "cycles", axis, [make_figure_row("first")])
     drawn = [text for _, text in draw_texts(one, width)]
     found = [text for text in drawn if re.fullmatch(r"−?[\d.]+( [kM])?", text)]
@@ -203,9 +203,9 @@ def test_dots_of_a_margin_are_5_units_apart_in_a_picture() -> None:
 
 
 def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
-    """The points of the legend are left of the axes: 8 units from the edge of the figure, which is
-    12 units from that of the picture. They are 7 units wide, and 20 units below each other. A unit
-    has 2 pixels."""
+    """The points of the legend are left of the axes, 8 units from the edge of the figure and 20
+    units from the edge of the picture. The points are 7 units wide, and 20 units below each other.
+    A unit has 2 pixels."""
     points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
     chart = Chart("", "sites", "ticks", [Curve("a", 0, points), Curve("b", 1, points)])
     picture = draw_picture(chart, NARROW)[:, : 2 * 30]
@@ -225,12 +225,12 @@ def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
 def test_line_joins_a_name_to_a_curve_that_ends_elsewhere(
     ends: tuple[float, float], last: float, joined: bool
 ) -> None:
-    """Two curves end so far or so near from each other that their names are next to their last
-    points or not: the name of the first is moved by 0, 9, 6 or 2 units. The second curve ends at 10
-    to the power of `last`. A decade is 104 units wide, and the axis ends 12 units to the right of
-    10 to the power of 6: the second curve ends 12, 17, 22 or 325 units from the end of the axis.
-    Between the axes, which end 21 units from the edge of the figure, and the names, 12 units from
-    that edge, there are only the dotted lines."""
+    """If the ends of two curves are near each other, the names cannot both be next to the last
+    points of the curves: the name of the first curve is moved by 0, 9, 6 or 2 units. The second
+    curve ends at 10 to the power of `last`. A decade is 104 units wide, and the axis ends 12 units
+    to the right of 10 to the power of 6: the second curve ends 12, 17, 22 or 325 units from the end
+    of the axis. Between the axes, which end 21 units from the edge of the figure, and the names, 12
+    units from that edge, there are only the dotted lines."""
     first, second = ((1.0, y, y, y) for y in ends)
     curves = [Curve("a", 0, [first, (1e6, *first[1:])]),
               Curve("b", 1, [second, (10**last, *second[1:])])]  # fmt: skip
@@ -247,10 +247,11 @@ def test_texts_of_a_chart_are_around_its_axes(
     width: int, names: dict[str, tuple[float, float]]
 ) -> None:
     """The axes begin 48 units from the left and 22 from the upper edge, and are 210 units high. The
-    units of the axes are 10 above and 34 below these. Both curves end in the middle of the height.
-    In a wide figure the axes end 21 units from the right edge, and the names are 9 units to their
-    right, 4 below the end of the first curve, and 15 below each other. In a narrow figure the first
-    name is 52 units below the axes, and the next 20 below that."""
+    unit of the vertical axis is 10 units above the axes, the unit of the horizontal axis 34 units
+    below. Both curves end in the middle of the height. In a wide figure, the axes end 21 units from
+    the right edge. The names are 9 units to the right of the axes: the first name 4 units below the
+    end of the curves, the second name 15 units below the first. In a narrow figure, the first name
+    is 52 units below the axes, the second name 20 units below the first."""
     points = [(1.0, 7.0, 7.0, 7.0), (1e6, 7.0, 7.0, 7.0)]
     chart = Chart("", "sites", "ticks", [Curve(name, n, points) for n, name in enumerate("ab")])
     drawn = drawnsvg.parse_svg_texts(canvas.render_part_as_inline_svg(chart, width, "words"))
@@ -501,7 +502,8 @@ def test_distribution_needs_twenty_different_values(values: list[float], drawn: 
 
 def test_differences_from_reference_variants_have_the_intervals_of_the_run() -> None:
     """After an interim analysis, an interval has a smaller error probability. A step of the clock
-    and late windows widen it, as those of differences from the baseline."""
+    and late windows widen the interval, as they widen the intervals of differences from the
+    baseline."""
     random = np.random.default_rng(1)
     slopes = [
         [Slope(n, n % 4, int(cost), 100, n // 8) for n, cost in enumerate(random.normal(at, 9, 64))]

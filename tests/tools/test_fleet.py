@@ -380,7 +380,7 @@ def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words:
 
 def test_run_of_several_kernels_is_comparable_with_itself() -> None:
     """A flagged block of one kernel may leave a code layout out, so that the rows of two kernels of
-    one run have different layouts. Rows are compared with those of the same kernel."""
+    one run have different layouts. Each row is compared with the row of the same kernel."""
     few, many = (
         make_fleet_row(kernel=kernel, places=frozenset(range(count)))
         for kernel, count in (("6.1", 7), ("6.2", 8))
@@ -456,7 +456,7 @@ def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
 
 
 def test_comparison_of_1000_runs_needs_little_time_and_memory(tmp_path: Path) -> None:
-    """Compare 1,000 runs in at most 12 s of CPU time. make check-fleet compares ten times as
+    """Compare 1,000 runs in at most 12 s of CPU time. `make check-fleet` compares ten times as
     many."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)

@@ -262,7 +262,7 @@ def test_worst_reason_decides_and_is_listed_first() -> None:
 def test_remedy_on_an_emulated_machine_is_another_machine(
     one: Tier, others: list[Tier], itself: bool
 ) -> None:
-    """On an emulated machine, make bench-host would also measure the emulated CPU."""
+    """On an emulated machine, `make bench-host` would measure the emulated CPU, too."""
     tiers = [{"tier": other.tier, "kernel": "6.12", "env": other.env} for other in others]
     (remedy,) = grade_results(one, {"tiers": tiers}).remedies
     assert ("make bench-host" in remedy, "another machine" in remedy) == (not itself, itself)

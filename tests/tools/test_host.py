@@ -338,7 +338,8 @@ def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, words: list
 def test_lost_connection_unloads_modules_that_are_still_used(
     tmp_path: Path, words: list[str]
 ) -> None:
-    """A process that was just ended still uses a module, and no message can be printed."""
+    """A process that has just ended still uses a module. The script cannot print a message, because
+    the reader of its output has exited."""
     (tmp_path / "kmarkers_patcher").touch()
     code = interrupt_host_script(tmp_path, "-y", *words, number=signal.SIGHUP, lose_output=True)
     assert (tmp_path / "proc/modules").read_text() == ""
@@ -347,7 +348,8 @@ def test_lost_connection_unloads_modules_that_are_still_used(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 def test_module_that_stays_in_use_does_not_keep_the_others_loaded(tmp_path: Path) -> None:
-    """The message about this module cannot be printed."""
+    """The script cannot print a message about this module, because the reader of its output has
+    exited."""
     (tmp_path / "kmarkers_bench" / "in use").mkdir(parents=True)
     code = interrupt_host_script(tmp_path, "-y", "bench", number=signal.SIGHUP, lose_output=True)
     left = (tmp_path / "proc/modules").read_text()

@@ -104,8 +104,8 @@ def test_exact_counts_are_compared_without_layouts() -> None:
 
 def test_random_subsets_of_32_layouts_are_comparable() -> None:
     """Two halves of 32 layouts are comparable with each other, and with all 32 layouts. The first
-    eight layouts are not comparable with all 32 layouts, nor the first four with the first
-    eight."""
+    eight layouts are not comparable with all 32 layouts. The first four layouts are not comparable
+    with the first eight."""
     halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
     assert halves[0] != {*range(32)} and not comparison_key.are_layouts_incomparable(*halves)
     assert not comparison_key.are_layouts_incomparable(halves[0], range(32))

@@ -93,7 +93,7 @@ def test_impact_leaves_out_rows_without_a_difference() -> None:
 
 @pytest.mark.parametrize("verdict", ["withheld", "slower"])
 def test_withheld_rows_are_left_out(verdict: str) -> None:
-    """They were measured too poorly for a verdict."""
+    """Withheld rows were measured too poorly for a verdict."""
     run = [{**row, "verdict": verdict} for row in RUN]
     assert bool(list(impact.compute_marker_shares(run))) is (verdict == "slower")
 

@@ -733,7 +733,8 @@ def test_source_copy_is_updated_and_objects_are_kept(tmp_path: Path) -> None:
 def test_files_of_an_interrupted_update_are_removed_with_their_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name may be of a file first, then of a folder."""
+    """The same name may belong to a file in one version of the sources, and to a folder in the
+    next."""
     src, objects = tmp_path / "src", tmp_path / "objects"
     src.mkdir()
     copy = shutil.copy

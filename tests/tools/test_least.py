@@ -154,7 +154,7 @@ def test_minimum_counts_are_not_published_without_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(least, "LOGS", tmp_path)
-    with pytest.raises(UnableError, match="run make check-full first"):
+    with pytest.raises(UnableError, match="run `make check-full` first"):
         least.publish_minimum_result_counts()
 
 

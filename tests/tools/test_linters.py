@@ -136,7 +136,8 @@ def test_files_with_the_same_disabled_warnings_share_a_command(tmp_path: Path) -
 
 
 def test_checkpatch_checks_every_c_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Findings of all commands are returned, without empty lines."""
+    """The files are divided among several commands of checkpatch. The findings of all these
+    commands are returned, without empty lines."""
     checked: list[str] = []
 
     def return_one_finding(words: list[str], tool: str) -> list[str]:

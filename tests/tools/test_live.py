@@ -168,7 +168,7 @@ def test_interrupted_live_table_restores_the_terminal(terminal: Terminal, end: s
 
 
 def test_lost_terminal_ends_the_measurement(terminal: Terminal) -> None:
-    """Leaving the alternate screen cannot be written."""
+    """The escape sequence that leaves the alternate screen cannot be written."""
     terminal.read_until(lambda: "Rows appear when" in terminal.screen)
     assert terminal.hang_up() == 130
 

@@ -222,7 +222,8 @@ def test_changed_on_command_needs_a_new_label(
 
 
 def test_times_of_a_command_with_newlines_are_continued(command_dir: Path) -> None:
-    """The switches have newlines, and the command has one and a byte that is no UTF-8."""
+    """The shell commands of --on and --off contain newlines; the measured command contains a
+    newline and a byte that is not UTF-8."""
     off, on = (f"true\n{make_switch_command(command_dir, state)}" for state in ("off", "on"))
     command = ["true", "two\nlines", os.fsdecode(b"caf\xe9")]
     for _ in range(2):

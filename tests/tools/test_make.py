@@ -149,7 +149,8 @@ def test_dry_run_of_native_works_in_a_new_checkout(tmp_path: Path) -> None:
 
 
 def test_manual_pages_need_no_tools_of_packages(tmp_path: Path) -> None:
-    """scripts/man itself names the two programs that it needs."""
+    """If a program is missing, scripts/man itself prints the names of the two programs that it
+    needs."""
     copy_makefile(tmp_path)
     words = ["make", "-s", "-n", "-o", "native", "man"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)

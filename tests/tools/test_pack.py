@@ -337,8 +337,8 @@ def test_only_whole_names_and_personal_paths_are_removed(
 
 
 def test_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer names come first, because a shorter name may be a part of a longer name. Common names,
-    such as root, are left out."""
+    """Longer names are replaced first, because a shorter name may be a part of a longer name.
+    Common names, such as root, are left out."""
     monkeypatch.setattr(platform, "node", lambda: "pc1.example.org")
     monkeypatch.setattr(Path, "home", lambda: Path("/home/bo"))
     monkeypatch.setattr("getpass.getuser", lambda: "arabella")

@@ -355,7 +355,7 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     judge = [sys.executable, str(command), "check", "aa"]
     refused = subprocess.run(judge, cwd=ROOT, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
-    assert "aa is not installed; run scripts/kmarkers check in a checkout" in refused.stderr
+    assert "aa is not installed; run `scripts/kmarkers check` in a checkout" in refused.stderr
 
 
 COMPLETED = [

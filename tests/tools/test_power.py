@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the power of kmarkers compare, in data with known changes: simulated runs, and pairs of
-halves of the reference run, with one half scaled by 1 %."""
+"""Tests of the statistical power of `kmarkers compare`, in data with known changes: simulated runs,
+and pairs of halves of the reference run, with one half scaled by 1 %."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def find_jump_verdict(compared: Sequence[Change], spread: float) -> str:
 
 @pytest.mark.parametrize("noise", [draw_normal_noise, draw_heavy_tailed_noise, draw_skewed_noise])
 def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
-    """At most one pair of runs in twenty may raise an alarm, even with a margin of 0. (compare is
-    designed for one pair in a hundred if noise is normally distributed.)"""
+    """At most one pair of runs in twenty may raise an alarm, even with a margin of 0. (The command
+    is designed for one pair in a hundred if noise is normally distributed.)"""
     rng = np.random.default_rng(20)
     loud = sum(
         bool(
@@ -136,8 +136,9 @@ def test_only_steady_rows_are_called_equivalent() -> None:
 
 
 def test_printed_detectable_change_is_detected() -> None:
-    """`kmarkers compare` prints the change that would be detected in half of the rows. If all rows
-    are equally noisy, this change is detected in at least half of the simulated comparisons."""
+    """`kmarkers compare` prints a detectable change: a change of this size would be detected in
+    half of the rows. Here, all rows are equally noisy, and the cost of one row is increased by this
+    change. In at least half of the simulations, the change of this row is detected."""
     rng = np.random.default_rng(23)
     found = []
     for _ in range(SIMULATIONS):

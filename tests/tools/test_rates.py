@@ -72,7 +72,7 @@ def test_only_mechanisms_on_real_cpus_are_listed() -> None:
 
 
 def test_withheld_rows_are_left_out() -> None:
-    """They were measured too poorly for a verdict."""
+    """Withheld rows were measured too poorly for a verdict."""
     kept = [cost.name for cost in rates.compute_mechanism_costs(SUMMARY, ENV)]
     summary = {
         kind: [{**entry, "verdict": "withheld"} for entry in SUMMARY[kind][:1]] + SUMMARY[kind][1:]

@@ -14,8 +14,8 @@ from kmtools.base.paths import ROOT
 
 SCRIPT = ROOT / "examples/reader/reader.sh"
 
-# Programs in place of those that the script runs: mkdir makes the files of an instance, and awk
-# ends the session, as a terminal does that is closed.
+# Replacements for programs that the script runs: mkdir makes the files of an instance, and awk ends
+# the session, as if the terminal were closed.
 FAKES = {
     "mkdir": 'mkdir -p "$1/events/kmarkers/gone" && : >"$1/trace_pipe"',
     "rmdir": 'rm -r "$1"',

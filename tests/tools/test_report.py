@@ -364,7 +364,7 @@ def test_table_of_a_run_without_report_is_refused(
     for name in ("env.json", "samples.csv"):
         (tmp_path / name).symlink_to(run / name)
     assert main(["table", str(tmp_path)]) == 2
-    assert f"scripts/kmarkers report {tmp_path} writes this file" in capsys.readouterr().err
+    assert f"scripts/kmarkers report {tmp_path}` writes this file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "200"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the parts of make check: options, KTAP results, suites, times, the list of tests."""
+"""Tests of the parts of `make check`: options, KTAP results, suites, times, the list of tests."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_invalid_option_of_a_test_is_an_error_without_a_traceback(
 def test_two_tests_that_make_the_same_suite_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both would write the logs of kernel-6.1, perhaps at the same time."""
+    """The two tests would write the logs of kernel-6.1, perhaps at the same time."""
     monkeypatch.setattr(check, "print_accelerator", lambda *_: None)
     monkeypatch.setattr(suites, "run_all_suites", lambda *_: Tally())
     monkeypatch.setattr(suites, "LOGS", tmp_path)
@@ -423,7 +423,7 @@ def test_hint_has_close_names_or_names_with_the_same_three_letters(
     replace_test_list(monkeypatch, replace(ROW, name="native-plain"), replace(ROW, name="other"))
     with pytest.raises(UnableError) as raised:
         registry.select_tests([pattern], "short")
-    said = f"no test {pattern!r}{hint}; kmarkers check --list shows all tests"
+    said = f"no test {pattern!r}{hint}; `kmarkers check --list` shows all tests"
     assert str(raised.value) == said
 
 
@@ -494,7 +494,7 @@ def test_function_that_makes_several_suites_is_called_once(
     assert made == ["suite of a", "suite of c", "suite of b"]
     assert calls == [("kmtools.base.text", "short", ["a", "c"]),
                      ("kmtools.base.files", "short", ["b"])]  # fmt: skip
-    with pytest.raises(UnableError, match=r"^test one is not installed; run scripts/kmarkers"):
+    with pytest.raises(UnableError, match=r"^test one is not installed; run `scripts/kmarkers"):
         registry.make_suites_of_tests([replace(ROW, make="kmtools.base.absent:f")], SuiteRequest())
 
 

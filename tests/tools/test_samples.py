@@ -122,7 +122,7 @@ def test_line_of_a_field_that_is_too_long_is_reported(schema: int, tmp_path: Pat
 
 
 def test_largest_number_has_64_bits(tmp_path: Path) -> None:
-    """The largest number of 64 bits is read, and the next number is refused: in the first row,
+    """The largest number of 64 bits is read, and the next number is refused: both in the first row,
     which is checked field by field, and in a second row with the same names."""
     largest, next_number = "18446744073709551615", "18446744073709551616"
     path = tmp_path / "samples.csv"

@@ -308,8 +308,8 @@ def test_sites_compile_with_cleanup_attributes_and_vlas(
     ],
 )
 def test_wrong_sdt_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
-    """Each of these is a compile error: a wrong number of arguments, an argument larger than a
-    word, an undeclared name, a pointer for an integer, and an integer for a pointer."""
+    """The following mistakes are compile errors: a wrong number of arguments, an argument larger
+    than a word, an undeclared name, a pointer for an integer, and an integer for a pointer."""
     frame = HEAD + "struct s { int a; };\nint number;\n"
     frame += 'void f(void) { SDT_PROBE2(p, m, f, two, number, ""); %s }\n'
     assert compile_probes(compiler, frame % "", tmp_path).returncode == 0

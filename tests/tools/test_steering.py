@@ -28,7 +28,8 @@ COSTS = {"plain": {"none": 2.0, "none-clone": 2.0, "x": 4.0},
 NOISY = {"close": 100}
 # Variant w adds exactly the margin, 0.25.
 MARGIN = {"margin": {"none": 2.0, "none-clone": 2.0, "w": 2.25}}
-# Variant z costs 0.5 more in one of four layouts, so more time does not narrow its interval.
+# Variant z costs 0.5 more in one of four layouts, so more time does not narrow the interval of its
+# cost.
 PLACED = {"placed": {"none": 2.0, "none-clone": 2.0, "z": 2.0}}
 ADDS = {("z", 3): 0.5}
 

@@ -86,7 +86,7 @@ def test_without_int3_a_torn_jump_leaves_the_code() -> None:
     ],
 )
 def test_unknown_argument_of_step_is_refused(words: list[str], unknown: str) -> None:
-    """An unknown word is named, and nothing is replaced."""
+    """The error message names the unknown word, and no instruction is replaced."""
     done = run_kmbench("step", *words)
     assert done.returncode == EXIT_USAGE
     assert done.stderr == f"kmbench: step takes no argument '{unknown}'\n"

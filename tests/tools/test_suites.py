@@ -106,7 +106,7 @@ except KeyboardInterrupt as interrupt:
 
 
 def test_second_hangup_does_not_interrupt_the_clean_up(tmp_path: Path) -> None:
-    """A lost terminal sends SIGHUP itself, and by the shell."""
+    """If a terminal is lost, SIGHUP comes from the kernel and from the shell."""
     words = ["env", "--default-signal", sys.executable, "-c", CLEANING, str(tmp_path)]
     process = subprocess.Popen(words, cwd=ROOT)
     deadline = time.monotonic() + 20

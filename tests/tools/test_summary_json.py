@@ -54,8 +54,8 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
 
 @pytest.mark.parametrize("cost", [0.0, 1e-6, -9e-6])
 def test_small_cost_of_a_site_has_the_unit_and_ratio_of_its_benchmark(cost: float) -> None:
-    """Costs are rounded to 1e-6, so the ratio of a small cost in core cycles and in TSC cycles is
-    not that of the clocks."""
+    """Costs are rounded to 1e-6, so the quotient of the two rounded costs, in core cycles and in
+    TSC cycles, is not the ratio of the two clocks if the costs are small."""
     summary = read_summary(REFERENCE)
     name = ("native", "density-full", "marker-jump")
     entry = next(e for e in summary["sites"] if (e["tier"], e["benchmark"], e["flavour"]) == name)

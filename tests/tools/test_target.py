@@ -378,7 +378,8 @@ def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
 
 
 def test_samples_that_cannot_be_packed_leave_no_archive(tmp_path: Path) -> None:
-    """The exit code 2 of tar means that nothing was started, so measure.sh has another one."""
+    """The exit code 2 of measure.sh means that no measurement was started, so measure.sh does not
+    pass on the exit code 2 of tar."""
     folder = make_work_directory(tmp_path, "exit 0")
     (tmp_path / "tar").write_text(f"#!/bin/sh\necho part >{folder}/raw.tar\nexit 2\n")
     (tmp_path / "tar").chmod(0o755)

@@ -236,7 +236,7 @@ def read_summary(run: Path) -> dict[str, Any]:
     if not path.is_file():
         read_env(run / "env.json")
         raise UnableError(
-            f"{path}: no such file; {COMMAND} report {shlex.quote(str(run))} writes this file"
+            f"{path}: no such file; `{COMMAND} report {shlex.quote(str(run))}` writes this file"
         )
     summary = read_json(path)
     if isinstance(summary, list):

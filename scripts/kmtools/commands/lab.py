@@ -79,7 +79,8 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--headers",
         default=[],
-        help="packages or directory with the headers (default: those of --image)",
+        help="packages or directory with the headers (default: the packages or the directory of "
+        "--image)",
         **kind,
     )
     suite = catalogue.load_kernel_entries()[0].suite

@@ -34,7 +34,7 @@ TIER_NAMES = f"{', '.join(rundir.TIERS[:-1])} or {rundir.TIERS[-1]}"
 
 
 def add_collect_command(parser: ArgumentParser) -> Run:
-    """Without --raw, --archive and --from, RUN_DIR is a run of make bench, and the tiers measured
+    """Without --raw, --archive and --from, RUN_DIR is a run of `make bench`, and the tiers measured
     so far are merged. --from starts no measurement: it fetches the samples that the benchmark
     modules hold in debugfs, and is refused while the benchmarks run."""
     parser.add_argument(
@@ -133,8 +133,8 @@ def parse_tier_and_folder(text: str) -> tuple[str, Path]:
 
 def add_report_command(parser: ArgumentParser) -> Run:
     """Writes summary.json, figures and report.html to the folder of a run, and prints the main
-    result; kmarkers table prints all results. If the Python package numpy is missing, only medians
-    are printed, and the exit code is 2."""
+    result; `kmarkers table` prints all results. If the Python package numpy is missing, only
+    medians are printed, and the exit code is 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--no-figures",
@@ -230,8 +230,8 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         "--blocks",
         type=choice.parse_blocks,
         help="number of blocks of each benchmark in each process, boot or module load; in a block, "
-        "each variant is measured once at each loop count (default: another number for each "
-        "environment of measurement, that is, for each tier)",
+        "each variant is measured once at each loop count; each environment of measurement (tier) "
+        "has its own default",
     )
     parser.add_argument(
         "--budget",
@@ -314,7 +314,7 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
     }
     if args.host and options["module"]:
         raise UnableError(
-            "tier metal is not measured with --module: load the module, and use kmarkers collect"
+            "tier metal is not measured with --module: load the module, and use `kmarkers collect`"
         )
     here: Sequence[str] = measuring.DEFAULT_TIERS
     beside = ""

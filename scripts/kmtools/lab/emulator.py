@@ -22,7 +22,7 @@ class Emulator:
     guest powered off."""
 
     command: tuple[str, ...]
-    environment: Mapping[str, str]  # variables in addition to those of this process
+    environment: Mapping[str, str]  # variables that are added to the environment of this process
     version: str
     powered_off: int = 0
 

@@ -378,15 +378,16 @@ class Bench:
         )
 
     def report_unmeasured_macro_benchmarks(self) -> None:
-        """Print which of the chosen benchmarks an emulated test kernel does not measure: those of
-        whole programs (MACRO). Raise UnableError if the user chose no other benchmark."""
+        """Print the chosen benchmarks of whole programs (MACRO), which an emulated test kernel does
+        not measure. Raise UnableError if the user chose no other benchmark."""
         patterns = self.run.plan.benchmarks
         names = benchmark_names.read_benchmark_names({benchmark_names.KERNEL})
         chosen = [one for one in names if benchmark_names.matches_any_pattern(one, patterns)]
         macro = [one for one in chosen if one in MACRO]
         if self.run.plan.module or not patterns or not macro:
             return
-        why = f"{', '.join(macro)}: measured only in a test kernel under KVM or by make bench-host"
+        listed = ", ".join(macro)
+        why = f"{listed}: measured only in a test kernel under KVM or by `make bench-host`"
         if macro == chosen:
             raise UnableError(f"{why}, because times of emulated programs mean nothing")
         self.print_step_line(f"not measured: {why}")
@@ -505,12 +506,12 @@ def copy_built_modules(target: Path) -> Path:
     for directory in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):
         built = list((ROOT / directory).glob("*.ko"))
         if not built:
-            raise FailedError(f"{directory} holds no module; run make modules first")
+            raise FailedError(f"{directory} holds no module; run `make modules` first")
         sources = (ROOT / directory).glob("*.[ch]")
         newest = max((path.stat().st_mtime for path in sources), default=0.0)
         for module in built:
             if module.stat().st_mtime < newest:
-                raise FailedError(f"{module} is older than its sources; run make modules first")
+                raise FailedError(f"{module} is older than its sources; run `make modules` first")
             shutil.copy(module, target)
     return target
 

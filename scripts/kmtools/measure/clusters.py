@@ -32,8 +32,8 @@ Show = Callable[[float, float, str], None]
 # progress within the cluster.
 Measure = Callable[[Path, int, Sequence[str], Show], None]
 # A function that receives the folder of the clusters and the number of completed clusters. It
-# returns the benchmarks that the next cluster measures: None for the same as the last cluster, or
-# an empty sequence to end the run.
+# returns the benchmarks that the next cluster measures: None for the benchmarks of the last
+# cluster, or an empty sequence to end the run.
 ChooseBenchmarks = Callable[[Path, int], Sequence[str] | None]
 # The line in env which says that interim analyses (looks) decided when the run ended.
 INTERIM_ENV_LINE = "looks=1\n"

@@ -297,7 +297,8 @@ def merge_run(
     own = [(tier, run.get_raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if tier_folders and run is not None:
         raise RunError(
-            f"{path}: kmarkers bench made this run: collect other samples in a folder of their own"
+            f"{path}: this run was made by `kmarkers bench`: collect other samples in another "
+            "folder"
         )
     if not tier_folders and not own:
         rundir.require_run_folder(path)

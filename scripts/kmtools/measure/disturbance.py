@@ -24,8 +24,8 @@ SUMMED = (
     *("seconds", STEAL_SECONDS, OTHERS_SECONDS, SIBLING_SECONDS),
     *("interrupts", "page_faults", "switches"),
 )
-# Indices of the fields with the times of programs, and of the field with steal time, in a CPU's
-# line of /proc/stat. The fields are in units of the kernel's clock tick (USER_HZ).
+# In a CPU's line of /proc/stat: the indices of the fields with the times of programs, and the index
+# of the field with steal time. The fields are in units of the kernel's clock tick (USER_HZ).
 RUNNING, STEAL = (0, 1, 2), 7
 # was_suspended() does not detect suspensions of the machine that are shorter than this time.
 SHORTEST_SUSPENSION_SECONDS = 0.5

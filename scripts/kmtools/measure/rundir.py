@@ -147,7 +147,7 @@ def find_samples_file(run: Path) -> Path:
     for name in SAMPLES:
         if (run / name).exists():
             return run / name
-    raise RunError(f"{run / 'samples.csv'}: no such file; kmarkers collect writes this file")
+    raise RunError(f"{run / 'samples.csv'}: no such file; `kmarkers collect` writes this file")
 
 
 def read_env(path: Path) -> dict[str, Any]:
@@ -195,8 +195,8 @@ def list_missing_clusters(env: Mapping[str, Any], tier: str | None = None) -> li
         if done < planned and tier in (None, entry["tier"]):
             nouns = CLUSTER_NOUNS[entry["tier"]][1]
             lines.append(
-                f"{entry['tier']}: {done} of {planned} planned {nouns} measured before the time"
-                " limit; --budget sets it."
+                f"{entry['tier']}: {done} of {planned} planned {nouns} measured before the time "
+                "limit; --budget sets this limit."
             )
     return lines
 

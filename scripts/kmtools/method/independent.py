@@ -5,12 +5,12 @@ its own clock of core cycles and estimator.
 
 The cost of a site is the cost of a pass with 16 sites minus the cost of a pass without sites,
 divided by 16. The sites are side by side at the head of the loop, or spread among its instructions.
-Both programs must agree within MAX_COST_DIFFERENCE core cycles, besides the 95 % intervals of both
-costs, in at least one of TRIES tries: a neighbour process may disturb one program in one try, but
-an error of either program shows in every try. The intervals allow for the effect of the place of
-the code: on an Intel CPU with AMX, a site costs 0.06 core cycles at one place and 0.3 at another,
-and the two programs have their loops at different places. A try whose intervals are wider than
-MAX_UNCERTAINTY is not judged.
+In at least one of TRIES tries, the costs from both programs must differ by at most
+MAX_COST_DIFFERENCE core cycles, plus the half width of the 95 % interval of their difference: a
+neighbour process may disturb one program in one try, but an error of either program shows in every
+try. The intervals allow for the effect of the place of the code: on an Intel CPU with AMX, a site
+costs 0.06 core cycles at one place and 0.3 at another, and the two programs have their loops at
+different places. A try whose intervals are wider than MAX_UNCERTAINTY is not judged.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
             independent.judge_site_cost(plan), "the cost of a site differs in another program"
         )
 
-    what = "the cost of a site, compared with that in a program without kmarkers"
+    what = "the cost of a site, compared with the cost in a program without kmarkers"
     return Suite("independent", judge_independent_program, what, usual=70.0, loud=True)
 
 

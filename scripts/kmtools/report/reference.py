@@ -42,7 +42,7 @@ FIGURES = {
     "cold-native": "Cold code and cold data in user space on the real CPU",
     "enabled-native": "Enabled probes in user space on the real CPU",
     "switching-native": "Time to switch sites in user space on the real CPU",
-    "then-and-now": "Costs published in 2006 and the ones measured here",
+    "then-and-now": "Costs published in 2006 and costs measured here",
 }
 # The files of a reference run besides its figures.
 FILES = ("README.md", "env.json", "estimates.json", "samples.csv.gz", "summary.json")
@@ -235,7 +235,7 @@ def write_reference_run(run: Path, out: Path) -> None:
         raise RunError(f"{run} cannot be the reference run: {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):
         if not needed.is_file():
-            raise RunError(f"{needed} is missing; run scripts/kmarkers report {run}")
+            raise RunError(f"{needed} is missing; run `scripts/kmarkers report {run}`")
     packed, stored = compress_samples(run), estimates.load_estimates(run)
     try:
         text = render_readme(env, summary, list_reference_figures(run))

@@ -118,7 +118,7 @@ def publish_minimum_result_counts() -> None:
     did not run."""
     found = count_results_of_last_runs(LOGS)
     if not found:
-        raise UnableError(f"{LOGS} has no results: run make check-full first")
+        raise UnableError(f"{LOGS} has no results: run `make check-full` first")
     known = {**read_minimum_result_counts(), **found}
     lines = [f"{test},{kernel},{count}\n" for (test, kernel), count in sorted(known.items())]
     write_file_atomically(TABLE, f"{HEAD}\n{''.join(lines)}")

@@ -186,7 +186,7 @@ def select_tests(patterns: Sequence[str], form: str) -> list[Test]:
                 name for name in known if pattern[:3] in name
             ]
             hint = f"; similar names: {', '.join(near)}" if near else ""
-            raise UnableError(f"no test {pattern!r}{hint}; kmarkers check --list shows all tests")
+            raise UnableError(f"no test {pattern!r}{hint}; `kmarkers check --list` shows all tests")
         found += some
     return [test for test in tests if test in found]
 
@@ -211,10 +211,10 @@ def make_suites_of_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> 
         module, _, function = make.partition(":")
         if not get_suite_module_path(make).is_file():
             raise UnableError(
-                f"test {some[0]} is not installed; run scripts/kmarkers check in a checkout"
+                f"test {some[0]} is not installed; run `scripts/kmarkers check` in a checkout"
             )
         found += getattr(import_module(module), function)(suite_request, some)
-    # The name of a suite is also that of its logs, and two suites may run at the same time.
+    # The logs of a suite have the name of the suite, and two suites may run at the same time.
     every = [suite.name for suite in found]
     if twice := next((name for name in every if every.count(name) > 1), ""):
         raise UnableError(f"two of these tests make the suite {twice}: run one after the other")

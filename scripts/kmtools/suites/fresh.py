@@ -384,7 +384,7 @@ def make_ci_suites() -> list[Suite]:
     """Return the suites for continuous integration: `make bench QUICK=1` in Debian 12, and `make
     native` in Debian 13."""
     bench = partial(run_readme_in_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
-    what = "make bench in a minimal Debian 12"
+    what = "`make bench` in a minimal Debian 12"
     return [
         Suite(
             "fresh-bench", make_run_with_output_in_log(bench), what, find_debian_root_obstacle, 140
@@ -392,7 +392,7 @@ def make_ci_suites() -> list[Suite]:
         Suite(
             "fresh-native",
             make_run_with_output_in_log(partial(run_make_native_in_root, "trixie")),
-            "make native in a minimal Debian 13",
+            "`make native` in a minimal Debian 13",
             find_debian_root_obstacle,
             60,
         ),

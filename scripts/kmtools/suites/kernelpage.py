@@ -267,7 +267,7 @@ def publish_kernel_results() -> None:
     """Move the unpublished results to results/kernels.json, and write the page."""
     news, published = read_unpublished_results(), read_published_results()
     if not news and not published:
-        raise UnableError("there are no results to publish; run make check-matrix first")
+        raise UnableError("there are no results to publish; run `make check-matrix` first")
     for one in news:
         for commit in one.commits:
             if not commit or commit.endswith("-dirty"):

@@ -83,7 +83,7 @@ SHORT_SETTINGS = {
     "KMARKERS_ORDERS": "example_client example_probe",
 }
 
-# Settings with the shortest tests, for "make check", the test `gates` and random mutants.
+# Settings with the shortest tests, for `make check`, the test `gates` and random mutants.
 FEW_SETTINGS = {
     **SHORT_SETTINGS,
     "KMARKERS_BATCHES": 100,

@@ -206,7 +206,7 @@ def judge_bench_host(folder: Path) -> Tally:
     )
     tally.add_result(
         "kernel of a real machine, run make bench-host" not in said,
-        "the page of results advises to run make bench-host, which has run here",
+        "the page of results advises to run `make bench-host`, which has run here",
     )
     return tally
 
@@ -226,7 +226,7 @@ PARTS = {
         "KVM is used where it works, else the reason is named", judge_accelerator_choice, 240
     ),
     "kvm-guests": Part("suites and benchmarks in test kernels under KVM", judge_kvm_guests, 700),
-    "bench-host": Part("make bench-host in an emulated machine", judge_bench_host, 240),
+    "bench-host": Part("`make bench-host` in an emulated machine", judge_bench_host, 240),
 }
 
 

@@ -149,7 +149,7 @@ def read_results_of_this_version(kernel: str) -> KernelResults:
     if published.version != version:
         raise FailedError(
             f"kernel {kernel} has version {version}, but its published results are of version"
-            f" {published.version}: run all suites by make check-matrix K={kernel}"
+            f" {published.version}: run all suites by `make check-matrix K={kernel}`"
         )
     return published
 

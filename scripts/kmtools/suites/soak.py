@@ -34,7 +34,7 @@ SUMMARY_PREFIX = "# soak: "
 
 # The injected faults, by kind: the number of the round in which the fault is injected, and the
 # check that must then fail. The fault "leak" is injected after the second round, because the check
-# compares the memory in use with that at the end of the second round.
+# compares the memory in use with the memory in use at the end of the second round.
 FAULTS = {
     "byte": (3, "the text is the same as before the first round"),
     "count": (3, "the counts of entries, exits, SDT probes and records are exact"),

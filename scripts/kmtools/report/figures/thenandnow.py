@@ -145,8 +145,8 @@ def make_published_row(row: MatchedCost) -> drawing_rows.Row:
 
 
 def choose_counterpart(row: MatchedCost) -> MeasuredCost:
-    """Return the cost to draw next to a published cost: of the corresponding costs of this run, the
-    one from the best tier in PREFERRED_TIERS."""
+    """Return the cost to draw next to a published cost: among the corresponding costs of this run,
+    the cost from the best tier in PREFERRED_TIERS."""
     return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
 
 
