@@ -20,13 +20,13 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 # Variables of "make install", from make's command line or the environment.
 export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 
-modules: ## build the modules for the running kernel, or KDIR=...
+modules: ## build the modules for the running kernel (or KDIR=HEADERS)
 	@test -e $(call quoted,$(KDIR))/Makefile || { \
 		echo "modules: no kernel headers in" $(call quoted,$(KDIR))":" \
 			"$$(scripts/host hint); or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
-bench: ## set up, build, measure, report (QUICK=1: short; RESUME=RUN)
+bench: ## set up, measure, report (QUICK=1: a little; RESUME=RUN: go on)
 	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
 # "kmarkers check --list" lists the names of tests. "kmarkers check --setup" installs the tools that
@@ -48,7 +48,7 @@ check-full: ## run the full set, as continuous integration does (30 minutes)
 check-weekly: ## run the tests that a release has to pass
 	$(run) --set=weekly
 
-check-list: ## list the tests; make check-NAME runs one, or a group of them
+check-list: ## list the tests; "make check-NAME" runs a test or a group
 	@$(kmarkers) check --list
 
 check-%: force
@@ -56,8 +56,8 @@ check-%: force
 
 fuzz coverage soak lint: force
 	$(run) $@ $(kernel) $(options)
-lint: ## run all linters (TOOLS="ruff mypy": some)
-soak: ## patch text in every way at once for an hour (SECONDS=7200)
+lint: ## run all linters (TOOLS="ruff mypy": only these two)
+soak: ## patch text in every way for an hour (SECONDS=7200: two hours)
 bench-many-files: check-many-files
 
 force:
@@ -65,16 +65,16 @@ force:
 # YES=1 answers the question of scripts/host, FORCE=1 continues where scripts/host would refuse.
 host = scripts/host $(call flag,YES,-y) $(call flag,FORCE,-f)
 
-load: modules ## load into the running kernel (YES=1: do not ask; BENCH=1)
+load: modules ## load the modules (YES=1: do not ask; BENCH=1: benchmarks, too)
 	@$(host) load $(call flag,BENCH,--bench)
 
 unload: ## unload the modules (YES=1: do not ask)
 	@$(host) unload
 
-bench-host: setup modules ## measure in the running kernel (YES=1: do not ask; RESUME=RUN)
+bench-host: setup modules ## measure in this kernel (YES=1: do not ask; RESUME=RUN: go on)
 	@$(host) bench $(call option,RESUME,--resume)
 
-# make -n runs the second line, because of $(MAKE), and the first because of the +.
+# "make -n" runs the second line, because it contains $(MAKE), and the first line, because of the +.
 native: ## build the program build/native/kmbench
 	+@mkdir -p build/native
 	flock --no-fork build/native/.lock $(MAKE) -C native
@@ -87,10 +87,10 @@ html: ## write the handbook to build/html
 	@$(kmarkers) publish html
 
 # Installs only modules that "make modules" has built, so that no compiler runs as root.
-install: ## install (DESTDIR, PREFIX, LIBDIR, KDIR, PARTS="command dev")
+install: ## install in PREFIX; scripts/install -h explains all variables
 	@scripts/install $(value PARTS)
 
-uninstall: ## remove the installed files, with the variables of install
+uninstall: ## remove what "make install" installed, with equal variables
 	@scripts/install --remove $(value PARTS)
 
 dist: ## write build/kmarkers-VERSION.tar.xz of the last commit
@@ -100,7 +100,7 @@ deb: ## build Debian packages in build/deb
 	@scripts/setup --packages
 	@scripts/package deb
 
-clangd: setup ## write compile_commands.json for editors (K=...)
+clangd: setup ## write compile_commands.json for editors (K=6.12: kernel 6.12)
 	@$(kmarkers) lab compile-commands $(kernel)
 
 setup: ## install missing tools and fetch the default test kernel

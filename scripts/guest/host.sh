@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel: changes to this machine's root directory, which the 9p folder "root" has,
-# and runs the bash script KMARKERS_HOST_JOB. An overlay stores all changes of files in a tmpfs.
-# The 9p folder "output" is mounted at KMARKERS_HOST_OUTPUT. /host has the kernel modules for these
-# mounts and for KVM; /host/order lists the modules in load order.
+# Job for a test kernel: mounts the root directory of the host, which is the 9p share "root", changes
+# its root directory to this mount, and runs the bash script KMARKERS_HOST_JOB there. An overlay
+# stores all changes of files in a tmpfs. The 9p share "output" is mounted at KMARKERS_HOST_OUTPUT.
+# /host has the kernel modules for these mounts and for KVM; /host/order lists the modules in load
+# order.
 
 new=/new
 options=trans=virtio,version=9p2000.L,msize=512000

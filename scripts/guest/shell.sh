@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel: loads the modules except the benchmarks, then the modules in OWN, and runs
-# a shell on the terminal ttyS3. The variable SIZE holds the terminal's numbers of rows and columns.
+# Job for a test kernel: loads the modules except the benchmarks, then the modules that the
+# variable OWN lists, and runs a shell on the terminal ttyS3. The variable SIZE holds the numbers of
+# rows and columns of the terminal.
 
 for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
 	insmod "/modules/$module.ko" || exit 1

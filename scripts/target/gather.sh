@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Prints the samples of the benchmarks in debugfs as a tar archive: env, and a CSV file for each
-# benchmark that ran. It does not start benchmarks or change settings. kmarkers collect sends this
+# benchmark that ran. It does not start benchmarks or change settings. "kmarkers collect" sends this
 # script to a shell on another machine, after a function machine() with the code of machine.sh.
 #
 # usage: gather.sh [FOLDER]     default: /sys/kernel/debug/kmarkers/bench

@@ -342,9 +342,7 @@ def test_modules_older_than_their_sources_are_refused(tmp_path: Path) -> None:
     os.utime(tmp_path / "markers" / "new.c", (2000, 2000))
     assert bench.copy_built_modules(tmp_path / "host")
     os.utime(source, (1001, 1001))
-    with pytest.raises(
-        FailedError, match=f"^{module} is older than its sources; run `make modules`"
-    ):
+    with pytest.raises(FailedError, match=f"^{module} is older than its sources; run `make "):
         bench.copy_built_modules(tmp_path / "host")
 
 

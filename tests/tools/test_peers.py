@@ -161,10 +161,10 @@ def test_uprobe_counts_as_optimised_only_if_replaced_by_a_call(tmp_path: Path) -
         assert release >= (6, 18) or said
 
 
-def interrupt_kmbench(raw: Path, check: Callable[[int], object] = int) -> None:
+def interrupt_kmbench(raw: Path, check_process: Callable[[int], object] = int) -> None:
     """Start kmbench, which measures the peers and writes samples to `raw`. When at least 100
-    windows are measured, call `check` with the process id of kmbench, and send SIGINT to the
-    process group of kmbench, as Ctrl-C does."""
+    windows are measured, call `check_process` with the process ID of kmbench, and send SIGINT to
+    the process group of kmbench, as Ctrl-C does."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
@@ -173,16 +173,18 @@ def interrupt_kmbench(raw: Path, check: Callable[[int], object] = int) -> None:
         while not re.search(rb": \d{3,} of", shown):
             shown += os.read(main, 4096)
         try:
-            check(process.pid)
+            check_process(process.pid)
         finally:
             os.killpg(process.pid, signal.SIGINT)
     os.close(main)
     assert process.returncode == EXIT_INTERRUPTED
 
 
-def is_lttng_command_running(parent: int) -> bool:
-    """Return True if a child of the process `parent` is an lttng command."""
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
+def is_lttng_command_running(parent_pid: int) -> bool:
+    """Return True if a child of the process with the ID `parent_pid` is an lttng command."""
+    children = (
+        Path(f"/proc/{parent_pid}/task/{parent_pid}/children").read_text(encoding="ascii").split()
+    )
     for child in children:
         try:
             command = Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")
@@ -209,13 +211,16 @@ def test_interruption_while_lttng_starts_ends_the_run(tmp_path: Path) -> None:
     assert not [name for name in read_env_file(tmp_path / "raw") if "lttng" in name]
 
 
-def find_lttng_programs(parent: int) -> list[int]:
-    """Return the programs of LTTng that run below the process `parent`."""
+def find_lttng_processes(ancestor_pid: int) -> list[int]:
+    """Return the process IDs of the LTTng programs that are descendants of the process with the ID
+    `ancestor_pid`."""
     found = []
-    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split():
+    for child in (
+        Path(f"/proc/{ancestor_pid}/task/{ancestor_pid}/children").read_text("ascii").split()
+    ):
         if Path(f"/proc/{child}/comm").read_text("utf-8").startswith("lttng-"):
             found.append(int(child))
-        found += find_lttng_programs(int(child))
+        found += find_lttng_processes(int(child))
     return found
 
 
@@ -225,16 +230,16 @@ def test_lttng_does_not_run_on_the_measured_cpu_only(tmp_path: Path) -> None:
     if not (NATIVE / "peer-lttng-ust.so").exists():
         pytest.skip("LTTng-UST is missing: run scripts/setup, which unpacks it")
 
-    def check_cpus(kmbench: int) -> None:
-        programs = find_lttng_programs(kmbench)
-        threads = [int(path.name) for path in Path(f"/proc/{kmbench}/task").iterdir()]
+    def require_all_cpus_for_lttng(kmbench_pid: int) -> None:
+        processes = find_lttng_processes(kmbench_pid)
+        threads = [int(path.name) for path in Path(f"/proc/{kmbench_pid}/task").iterdir()]
         # Only the main thread of kmbench, which measures, is pinned to a CPU.
-        assert len(programs) > 1
+        assert len(processes) > 1
         assert len(threads) > 1
-        for other in {*programs, *threads} - {kmbench}:
+        for other in {*processes, *threads} - {kmbench_pid}:
             assert os.sched_getaffinity(other) == os.sched_getaffinity(0)
 
-    interrupt_kmbench(tmp_path / "raw", check_cpus)
+    interrupt_kmbench(tmp_path / "raw", require_all_cpus_for_lttng)
 
 
 @pytest.mark.long
