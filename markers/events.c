@@ -47,7 +47,10 @@ static int visit_ready_markers(struct module *module, kmarkers_event_visitor *vi
 	return marker_tables_visit_ready(module, offer_marker_event, &walk);
 }
 
-/* Call @visit for the first marker of @offer's name and format that may have a trace event. */
+/*
+ * Call @visit for the first marker that has the name and the format of @offer and may have a trace
+ * event.
+ */
 static int visit_marker_of_offer(const struct kmarkers_event_offer *offer,
 				 kmarkers_event_visitor *visit, void *data)
 {
@@ -116,9 +119,9 @@ static struct kmarkers_event_source source = {
 
 /*
  * Return the function that records the trace event of @probe from arguments in CPU registers.
- * Return NULL if the event has no such function, or if @probe records no event.
+ * Return NULL if there is no such function for the event, or if @probe records no event.
  */
-static marker_typed_func *get_register_probe_of_event(const struct marker_probe *probe)
+static marker_typed_func *get_reg_args_probe_of_event(const struct marker_probe *probe)
 {
 	if (probe->func != kmarkers_event_calls.probe)
 		return NULL;
@@ -132,7 +135,7 @@ static marker_typed_func *get_register_probe_of_event(const struct marker_probe 
  */
 void __init marker_events_init(void)
 {
-	marker_stub_find_register_probe = get_register_probe_of_event;
+	marker_stub_find_reg_args_probe = get_reg_args_probe_of_event;
 	joined = !kmarkers_event_calls.join(&source);
 }
 
@@ -180,7 +183,10 @@ bool marker_event_is_enabled(const char *name)
 	return joined && kmarkers_event_calls.is_enabled(SYSTEM, name);
 }
 
-/* Return an offer for the trace event of a function's marker, with pointers into @function. */
+/*
+ * Return an offer for the trace event of a marker attached to a function.  The offer points into
+ * @function.
+ */
 static struct kmarkers_event_offer make_event_offer(const struct function_marker *function)
 {
 	return (struct kmarkers_event_offer) {
@@ -206,7 +212,7 @@ void marker_events_add_function(struct function_marker *function)
 }
 
 /**
- * marker_events_remove_function() - remove the event of a function's marker
+ * marker_events_remove_function() - remove the trace event of a marker attached to a function
  * @function: the function and its marker
  *
  * Context: may sleep.

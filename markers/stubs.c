@@ -7,16 +7,16 @@
  * A stub has three instructions: see <kmarkers/typed.h>.  The first is the *entry*: a jump to the
  * iterator, or a nop.  The other two are the *slot*: a mov that loads the private data of the only
  * probe, and a jump to the probe.  The slot is written only after the entry has been a jump to the
- * iterator for a grace period.  Sites call stubs with preemption disabled, so by then no CPU is
- * between the two instructions of the slot.  A CPU between the two instructions would call the new
- * probe with the private data of the old probe.
+ * iterator for a grace period.  Sites call stubs with preemption disabled, so after the grace
+ * period no CPU is between the two instructions of the slot.  A CPU there would call the new probe
+ * with the private data of the old probe.
  *
- * The slot jumps to a typed probe.  For a probe that is registered by name, the slot jumps to a
+ * The slot jumps to a typed probe.  If the only probe is registered by name, the slot jumps to a
  * function that does the same as the probe but takes the arguments in CPU registers: see stubs.h.
  *
- * The iterator is correct for any number of probes; the slot is a shortcut.  A change to the probes
- * of a marker therefore first patches the entry to jump to the iterator.  If the marker has exactly
- * one probe after the change, the slot is written and the entry is patched to a nop.
+ * The iterator is correct for any number of probes; the slot is a shortcut.  A change of a marker's
+ * probes therefore begins by patching the entry to jump to the iterator.  If the marker has exactly
+ * one probe after the change, the slot is written, and then the entry is patched to a nop.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -51,7 +51,7 @@ struct stub_table {
 
 static LIST_HEAD(stub_tables);
 
-marker_register_probe_func *marker_stub_find_register_probe;
+marker_reg_args_probe_func *marker_stub_find_reg_args_probe;
 
 /**
  * marker_typed_nothing() - do nothing: a stub jumps here until its marker is registered
@@ -155,25 +155,25 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 }
 
 /*
- * Set @slot to the register probe (see stubs.h) of the only live probe in @array.  Return false if
- * the live probe has no register probe.
+ * Set @slot to the register-argument probe (see stubs.h) of the only live probe in @array.  Return
+ * false if the live probe has no register-argument probe.
  */
-static bool fill_slot_with_register_probe(const struct probe_array *array,
+static bool fill_slot_with_reg_args_probe(const struct probe_array *array,
 					  struct marker_probe *slot)
 {
 	const struct marker_probe *probe = get_first_live_probe(array, marker_array_do_nothing);
 
-	if (!marker_stub_find_register_probe)
+	if (!marker_stub_find_reg_args_probe)
 		return false;
-	slot->func = (marker_probe_func *)(void *)marker_stub_find_register_probe(probe);
+	slot->func = (marker_probe_func *)(void *)marker_stub_find_reg_args_probe(probe);
 	slot->private = probe->private;
 	return slot->func;
 }
 
 /*
  * Set @slot to the function that the stub of a marker can call instead of the iterator: a single
- * typed probe, or the register probe of a single probe that is registered by name.  Return false if
- * there is no such function.
+ * typed probe, or the register-argument probe of a single probe that is registered by name.  Return
+ * false if there is no such function.
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
@@ -182,7 +182,7 @@ static bool find_single_probe(const struct marker_typed *typed, struct marker_pr
 	if (count_live_probes(typed->array) + count_live_probes(named) != 1)
 		return false;
 	if (count_live_probes(named))
-		return fill_slot_with_register_probe(named, slot);
+		return fill_slot_with_reg_args_probe(named, slot);
 	*slot = *get_first_live_probe(typed->array, get_typed_noop(typed));
 	return true;
 }

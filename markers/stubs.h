@@ -34,13 +34,14 @@ static inline marker_probe_func *get_typed_noop(const struct marker_typed *typed
 }
 
 /*
- * A probe that is registered by name may have a *register probe*: a function that does the same as
- * the probe, but takes the arguments of a typed marker in CPU registers instead of a va_list.
- * marker_stub_find_register_probe() returns the register probe of @probe, or NULL if @probe has
- * none.  In user space no probe has a register probe, and this function pointer is NULL.
+ * A probe that is registered by name may have a *register-argument probe*: a function that does the
+ * same as the probe, but takes the arguments of a typed marker in CPU registers instead of a
+ * va_list.  marker_stub_find_reg_args_probe() returns the register-argument probe of @probe, or
+ * NULL if there is none.  In user space no probe has a register-argument probe, and this function
+ * pointer is NULL.
  */
-typedef marker_typed_func *marker_register_probe_func(const struct marker_probe *probe);
-extern marker_register_probe_func *marker_stub_find_register_probe;
+typedef marker_typed_func *marker_reg_args_probe_func(const struct marker_probe *probe);
+extern marker_reg_args_probe_func *marker_stub_find_reg_args_probe;
 
 int marker_stub_use_iterator(struct marker *marker);
 void marker_stub_use_single_probe(struct marker *marker);

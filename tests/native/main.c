@@ -43,7 +43,7 @@
 #include "start.h"
 #include "tables.h"
 #include "traced.h"
-#include "register_probes.h"
+#include "reg_args_probes.h"
 #include "words.h"
 
 const char native_program_name[] = "test";
@@ -125,7 +125,7 @@ static const struct {
 	{ copies_cases, &copies_nr_cases },
 	{ table_cases, &table_nr_cases },
 	{ many_cases, &many_nr_cases },
-	{ register_probe_cases, &register_probe_nr_cases },
+	{ reg_args_probe_cases, &reg_args_probe_nr_cases },
 };
 
 static void for_each_case(void (*call)(const struct test_case *test))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of probes that are registered by name and have a register probe: a second function, which
- * gets the arguments in registers.  While a typed marker has a single probe, the marker calls the
- * register probe instead of the probe.  A marker with several probes calls no register probe.
+ * Tests of probes that are registered by name and have a register-argument probe: a second
+ * function, which gets the arguments in CPU registers.  While a typed marker has a single probe,
+ * the marker calls the register-argument probe instead of the probe.  A marker with several probes
+ * calls no register-argument probe.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
-#include "register_probes.h"
+#include "reg_args_probes.h"
 
 #define NAME	"regs_marker"
 #define FORMAT	"%lu %u"
@@ -24,7 +25,10 @@ DECLARE_MARKER(regs_marker, MARKER_PROTO(unsigned long number, u32 word),
 	       MARKER_ARGS(number, word), FORMAT);
 DEFINE_MARKER(regs_marker);
 
-/* Numbers of calls of a probe and of its register probe, and of calls with wrong arguments. */
+/*
+ * Numbers of calls of a probe and of its register-argument probe, and of calls with wrong
+ * arguments.
+ */
 struct seen {
 	atomic_ulong by_name;
 	atomic_ulong by_registers;
@@ -62,13 +66,13 @@ static void count_typed_call(void *private, unsigned long number, u32 word)
 	atomic_fetch_add(&other_calls, 1);
 }
 
-/* A probe by name that has no register probe. */
+/* A probe that is registered by name and has no register-argument probe. */
 static void count_plain_call(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
 
-static marker_typed_func *find_register_probe(const struct marker_probe *probe)
+static marker_typed_func *find_reg_args_probe(const struct marker_probe *probe)
 {
 	return probe->func != count_call_by_name ? NULL :
 	       (marker_typed_func *)(void *)count_call_by_registers;
@@ -92,8 +96,8 @@ static void hit_marker(void)
 }
 
 /*
- * Hit the marker once.  Return true if each probe and register probe was called the given number of
- * times.
+ * Hit the marker once.  Return true if each probe and each register-argument probe was called the
+ * given number of times.
  */
 static bool hit_and_check_every_call(unsigned int first, unsigned int first_registers,
 				unsigned int second, unsigned int second_registers,
@@ -116,9 +120,9 @@ static int unregister_by_name(unsigned int i)
 	return marker_probe_unregister(NAME, count_call_by_name, &seen[i]);
 }
 
-static const char *register_probes_are_called_only_alone(void)
+static const char *reg_args_probes_are_called_only_alone(void)
 {
-	marker_stub_find_register_probe = find_register_probe;
+	marker_stub_find_reg_args_probe = find_reg_args_probe;
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	EXPECT(!register_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
@@ -157,12 +161,12 @@ static const char *register_repeatedly(void)
  * Check that each hit calls the first probe once while the second probe is registered and
  * unregistered.
  */
-static const char *register_probes_storm(void)
+static const char *reg_args_probes_storm(void)
 {
 	const char *failed;
 	unsigned long hits;
 
-	marker_stub_find_register_probe = find_register_probe;
+	marker_stub_find_reg_args_probe = find_reg_args_probe;
 	reset_counts();
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_start_threads(hit_marker));
@@ -176,7 +180,7 @@ static const char *register_probes_storm(void)
 }
 
 /* Check that registering a probe by name with another format does not patch the marker's stub. */
-static const char *register_probes_need_the_markers_format(void)
+static const char *reg_args_probes_need_the_markers_format(void)
 {
 	struct marker_typed *marker = &__typed_marker_regs_marker;
 
@@ -196,9 +200,9 @@ static bool is_tested_name(void *data, const char *name, unsigned long code)
 }
 
 /* Check that a probe stays connected if its stub cannot be patched, until the next attempt. */
-static const char *register_probes_stay_if_patching_fails(void)
+static const char *reg_args_probes_stay_if_patching_fails(void)
 {
-	marker_stub_find_register_probe = find_register_probe;
+	marker_stub_find_reg_args_probe = find_reg_args_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_tables_disconnect_if(is_tested_name, NULL));
@@ -244,9 +248,9 @@ static int disconnect_plain_probe(const char *name)
  * Unregister a probe from several names while the stub of one name cannot be patched.  The probe
  * stays connected to this name only, and the next attempt returns -EILSEQ, not -ENOENT.
  */
-static const char *register_probes_stay_connected_to_one_name(void)
+static const char *reg_args_probes_stay_connected_to_one_name(void)
 {
-	marker_stub_find_register_probe = find_register_probe;
+	marker_stub_find_reg_args_probe = find_reg_args_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!change_probes_of_other_names(connect_plain_probe));
 	EXPECT(!marker_probe_register(WAITING, FORMAT, count_call_by_name, &seen[0]));
@@ -262,7 +266,7 @@ static const char *register_probes_stay_connected_to_one_name(void)
 	return NULL;
 }
 
-static void unregister_regs_probes(void)
+static void unregister_reg_args_probes(void)
 {
 	test_map_wrong_page(NULL);
 	marker_probe_unregister(WAITING, count_call_by_name, &seen[0]);
@@ -272,19 +276,19 @@ static void unregister_regs_probes(void)
 	marker_probe_unregister(NAME, count_plain_call, NULL);
 	marker_unregister_regs_marker(count_typed_call, NULL);
 	marker_synchronize_unregister();
-	marker_stub_find_register_probe = NULL;
+	marker_stub_find_reg_args_probe = NULL;
 }
 
-const struct test_case register_probe_cases[] = {
-	{ "register_probes_are_called_only_alone", register_probes_are_called_only_alone,
-	  unregister_regs_probes },
-	{ "register_probes_storm", register_probes_storm, unregister_regs_probes },
-	{ "register_probes_need_the_markers_format", register_probes_need_the_markers_format,
-	  unregister_regs_probes },
-	{ "register_probes_stay_if_patching_fails", register_probes_stay_if_patching_fails,
-	  unregister_regs_probes },
-	{ "register_probes_stay_connected_to_one_name", register_probes_stay_connected_to_one_name,
-	  unregister_regs_probes },
+const struct test_case reg_args_probe_cases[] = {
+	{ "reg_args_probes_are_called_only_alone", reg_args_probes_are_called_only_alone,
+	  unregister_reg_args_probes },
+	{ "reg_args_probes_storm", reg_args_probes_storm, unregister_reg_args_probes },
+	{ "reg_args_probes_need_the_markers_format", reg_args_probes_need_the_markers_format,
+	  unregister_reg_args_probes },
+	{ "reg_args_probes_stay_if_patching_fails", reg_args_probes_stay_if_patching_fails,
+	  unregister_reg_args_probes },
+	{ "reg_args_probes_stay_connected_to_one_name", reg_args_probes_stay_connected_to_one_name,
+	  unregister_reg_args_probes },
 };
 
-const unsigned int register_probe_nr_cases = ARRAY_SIZE(register_probe_cases);
+const unsigned int reg_args_probe_nr_cases = ARRAY_SIZE(reg_args_probe_cases);
