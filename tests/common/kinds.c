@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Code with patch sites for every kind of instruction, for stress tests that change the sites while
- * all CPUs execute the code.  Each execute_...() executes some sites and returns a number that
- * shows which instruction each site held.
+ * all CPUs execute the code.  Each function execute_*() executes some sites, and returns a number
+ * that shows which instruction each site held.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -63,7 +63,7 @@ RECORDS(prefixes);
 
 /*
  * Emit @copies copies of four sites.  Behind each site is an instruction that adds @step to a
- * register, another register for each of the four sites.  A site that holds a jump skips the add.
+ * register; each of the four sites has its own register.  A site that holds a jump skips the add.
  * The add has three bytes: 83, the register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
@@ -122,9 +122,9 @@ static noinline u64 execute_many_branches(void)
 	CONDITION(kind, e, first, rest) CONDITION(kind, f, first, rest)
 
 /*
- * Execute a short jump on each of the 16 conditions.  sahf loads @flags, and an add of @overflow
- * sets the overflow flag.  Behind each jump is a btsq of 5 bytes that sets a bit of the result; a
- * jump that is taken skips the btsq.
+ * Execute 16 short jumps, one for each condition.  sahf loads @flags, and an add of @overflow sets
+ * the overflow flag.  Behind each jump is a btsq of 5 bytes that sets a bit of the result; a jump
+ * that is taken skips the btsq.
  */
 static noinline u64 execute_short_jumps(u8 flags, u8 overflow)
 {
@@ -322,7 +322,7 @@ static u64 execute_calls(void)
 }
 #endif
 
-noinline u64 kinds_execute_runs(void)
+noinline u64 kinds_execute_multi_insn_sites(void)
 {
 	u32 a = 0;
 

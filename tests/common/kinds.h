@@ -25,8 +25,8 @@
 #define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 
 /*
- * The kinds of sites.  NOP + n is a nop of the n-th length, REG + r is a mov of a constant into
- * register r, JCC + c is the short jump and NEAR + c the near jump on condition c, CMP + n is the
+ * The kinds of sites.  NOP + n: a nop of the n-th length.  REG + r: a mov of a constant into
+ * register r.  JCC + c and NEAR + c: the short jump and the near jump on condition c.  CMP + n: the
  * n-th encoding of a comparison.
  */
 enum kind {
@@ -70,7 +70,7 @@ enum kinds_pass {
 u64 kinds_callee(u64 value);
 
 u64 kinds_execute(enum kinds_pass pass);
-u64 kinds_execute_runs(void);
+u64 kinds_execute_multi_insn_sites(void);
 
 /*
  * Return the result that a pass must have if site i, described by records[i], holds its first
@@ -79,7 +79,10 @@ u64 kinds_execute_runs(void);
 u64 kinds_compute_expected_result(enum kinds_pass pass, const struct kinds_record *records,
 				  unsigned int nr, const u8 *state);
 
-/* Return true if a pass can return @seen while each site holds either of its two instructions. */
+/*
+ * Return true if @seen is the result of a pass for some choice of one of the two instructions at
+ * each site.
+ */
 bool kinds_is_possible_result(enum kinds_pass pass, u64 seen);
 
 /* Increment @counter with xadd, compiled with a LOCK or a DS prefix.  Return its old value. */

@@ -67,8 +67,8 @@ static void fill_poke(struct patcher_poke *poke, unsigned int site)
 }
 
 /*
- * Change each of @nr sites to its other instruction, @chunk sites at a time.  The numbers of the
- * sites begin with @first and wrap around to 0.
+ * Change each of @nr sites to its other instruction, @chunk sites at a time.  The first site is
+ * number @first; after the last site, the numbers continue with 0.
  */
 static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk)
 {
@@ -117,7 +117,7 @@ void kinds_cleanup(void)
 
 /* Expected result of each pass after each of the last flips. */
 static u64 expected[KEPT][NR_PASSES];
-/* Number of results that were compared with @expected, and number of wrong results. */
+/* Number of results of each pass that were compared with @expected, and number of wrong results. */
 static unsigned long compared[NR_PASSES], wrong;
 /* Number of flips that have begun, and number of flips that have ended. */
 static unsigned long started, done;
@@ -168,15 +168,15 @@ static void store_expected_results(unsigned long flips)
  * Execute the runs (sites of several instructions), and check that each run was executed
  * completely.
  */
-static void check_insn_runs(void)
+static void check_multi_insn_sites(void)
 {
-	if (kinds_execute_runs() != RUN_PASSES)
+	if (kinds_execute_multi_insn_sites() != RUN_PASSES)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
 /*
- * Return the chunk size of batch @i, which has @size sites: every 8th batch has up to 4 chunks,
- * each other batch has one chunk.
+ * Return the chunk size of batch number @i, which has @size sites: every 8th batch has up to 4
+ * chunks, all other batches have one chunk.
  */
 static unsigned int choose_chunk_size(unsigned int i, unsigned int size)
 {
@@ -189,9 +189,10 @@ static unsigned long compute_ms_since(u64 start)
 }
 
 /*
- * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
- * seconds.  A batch changes all sites; but if @pass is check_passes_during_flips() and there are
- * fewer than MANY sites, a batch changes at most FEW sites.
+ * Change every site repeatedly while all CPUs call @pass.  Make at least @flips batches, and go on
+ * for at least @seconds seconds.  A batch changes all sites; but if @pass is
+ * check_passes_during_flips() and there are fewer than MANY sites, a batch changes at most FEW
+ * sites.
  */
 static const char *flip_sites_repeatedly(void (*pass)(void), unsigned int flips,
 					 unsigned int seconds)
@@ -209,12 +210,12 @@ static const char *flip_sites_repeatedly(void (*pass)(void), unsigned int flips,
 		size = few ? 1 + i % FEW : all;
 		smp_store_release(&started, ++number);
 		err = flip_sites(first, size,
-				 pass == check_insn_runs ? size : choose_chunk_size(i, size));
+				 pass == check_multi_insn_sites ? size : choose_chunk_size(i, size));
 		if (pass == check_passes_during_flips)
 			store_expected_results(number);
 		smp_store_release(&done, number);
 		/* Wait until tasks that were preempted inside a run have left the run. */
-		if (pass == check_insn_runs)
+		if (pass == check_multi_insn_sites)
 			test_wait_for_pass();
 		/*
 		 * After some batches, change no site until each thread has made a whole pass, whose
@@ -338,7 +339,7 @@ const char *patcher_storm_of_runs(void)
 	}
 	EXPECT(!err);
 	/* Make few changes, because each change waits for a tasks-RCU grace period. */
-	return flip_sites_repeatedly(check_insn_runs, (test_batches / 100 + 8) & ~1U, 0);
+	return flip_sites_repeatedly(check_multi_insn_sites, (test_batches / 100 + 8) & ~1U, 0);
 }
 
 static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)

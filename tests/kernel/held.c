@@ -87,7 +87,7 @@ extern const s32 test_held_record, test_held_prefix_record;
 	"	.long " label " - .\n"					\
 	".popsection\n"
 
-static u8 *get_held_insn_run(void)
+static u8 *get_held_multi_insn_site(void)
 {
 	return (u8 *)&test_held_record + test_held_record;
 }
@@ -106,7 +106,7 @@ static void await_interrupt(void)
 		cpu_relax();
 }
 
-static noinline void execute_held_insn_run(void)
+static noinline void execute_held_multi_insn_site(void)
 {
 	await_interrupt();
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
@@ -151,7 +151,7 @@ static void wake_keeper(void *unused)
 
 static bool has_change_begun(void)
 {
-	return READ_ONCE(*get_held_insn_run()) == INT3;
+	return READ_ONCE(*get_held_multi_insn_site()) == INT3;
 }
 
 /*
@@ -186,9 +186,9 @@ static int keep_task_waiting(void *unused)
 	return wait_for_stop();
 }
 
-static int replace_insn_run(const u8 *from, const u8 *to)
+static int replace_multi_insn_site(const u8 *from, const u8 *to)
 {
-	struct patcher_poke poke = { .addr = get_held_insn_run(), .len = RUN_LEN };
+	struct patcher_poke poke = { .addr = get_held_multi_insn_site(), .len = RUN_LEN };
 	int err;
 
 	memcpy(poke.old, from, RUN_LEN);
@@ -199,12 +199,12 @@ static int replace_insn_run(const u8 *from, const u8 *to)
 	return err;
 }
 
-static int change_insn_run(void)
+static int replace_multi_insn_site_by_skip(void)
 {
-	return replace_insn_run(run, skip);
+	return replace_multi_insn_site(run, skip);
 }
 
-static int change_prefix(void)
+static int store_lock_prefix(void)
 {
 	struct patcher_poke poke = { .addr = get_held_prefix(), .len = 1 };
 
@@ -259,7 +259,7 @@ void held_cleanup(void)
 	if (held.keeper)
 		kthread_stop(held.keeper);
 	if (held.changed)
-		replace_insn_run(skip, run);
+		replace_multi_insn_site(skip, run);
 	if (table.module)
 		patcher_unregister(&table);
 	table.module = NULL;
@@ -296,12 +296,13 @@ static const char *preempt_task_and_change(void (*pass)(void), int (*change)(voi
 	return held.inside ? NULL : "SKIP this kernel preempts no task there";
 }
 
-static const char *change_run_while_preempted(void)
+static const char *change_multi_insn_site_while_preempted(void)
 {
 	const char *failed;
 
-	EXPECT(!register_site(get_held_insn_run(), RUN_LEN, PATCHER_SITE_RUN));
-	failed = preempt_task_and_change(execute_held_insn_run, change_insn_run);
+	EXPECT(!register_site(get_held_multi_insn_site(), RUN_LEN, PATCHER_SITE_RUN));
+	failed = preempt_task_and_change(execute_held_multi_insn_site,
+					 replace_multi_insn_site_by_skip);
 	EXPECT(failed || held.changed);
 	EXPECT(failed || !held.early);
 	return failed;
@@ -315,7 +316,7 @@ const char *patcher_waits_for_a_held_task(void)
 
 	for (i = 0; i < TRIES; i++) {
 		held_cleanup();
-		failed = change_run_while_preempted();
+		failed = change_multi_insn_site_while_preempted();
 		if (failed || held.waited)
 			return failed;
 	}
@@ -331,7 +332,7 @@ static bool wait_until_passed(void)
 	return READ_ONCE(held.passed);
 }
 
-static const char *change_prefix_while_preempted(void)
+static const char *store_lock_prefix_while_preempted(void)
 {
 	const char *failed;
 
@@ -339,7 +340,7 @@ static const char *change_prefix_while_preempted(void)
 	EXPECT(!register_site(get_held_prefix(), 1, PATCHER_SITE_PREFIX));
 	/* The prefix is LOCK already if this case has run before. */
 	EXPECT(READ_ONCE(*get_held_prefix()) == DS || READ_ONCE(*get_held_prefix()) == LOCK);
-	failed = preempt_task_and_change(execute_held_prefix, change_prefix);
+	failed = preempt_task_and_change(execute_held_prefix, store_lock_prefix);
 	if (failed)
 		return failed;
 	EXPECT(held.number == 5);
@@ -358,7 +359,7 @@ const char *patcher_exchanges_prefix_of_a_held_task(void)
 
 	for (i = 0; i < TRIES; i++) {
 		held_cleanup();
-		failed = change_prefix_while_preempted();
+		failed = store_lock_prefix_while_preempted();
 		if (failed || held.early)
 			return failed;
 	}
