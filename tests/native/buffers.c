@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the buffers of benchmarks: their sizes on machines with other caches and less memory,
- * the memory that they take, and the lines that are read.
+ * Tests of the buffers of benchmarks: the sizes of the buffers on machines with other caches and
+ * less memory, the memory that the buffers take, and the lines that benchmarks read from them.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -113,8 +113,9 @@ static void reset_simulated_machine(void)
 }
 
 /*
- * Check that the cold buffer is eight times as large as the last-level cache, rounded up to a power
- * of two, but 16 to 512 MiB, and no larger than a quarter of the memory if it exceeds 16 MiB.
+ * Check that the size of the cold buffer is eight times the size of the last-level cache, rounded
+ * up to a power of two. The size is at least 16 MiB and at most 512 MiB. A size above 16 MiB is at
+ * most a quarter of the memory.
  */
 static const char *buffers_are_eight_times_the_cache_size(void)
 {

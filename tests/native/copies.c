@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of SDT sites in functions in which the compiler duplicates, moves or merges the code that
- * calls the handlers.  First the functions are called with all sites enabled, to count the hits of
- * each site.  Then each site gets a handler, once while all other sites are disabled, and once
- * while all other sites are enabled.  test_sdt_copies.py compiles this file alone with several
- * compilers (COPIES_ALONE).
+ * calls the handlers.  First the functions are called while all sites are enabled, to count the
+ * hits of each site.  Then a handler is attached to each site, once while all other sites are
+ * disabled, and once while all other sites are enabled.  test_sdt_copies.py compiles this file
+ * alone with several compilers (COPIES_ALONE).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,14 +297,17 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Number of checked sites that are copies: their hits are reported at the site that was copied. */
+/*
+ * Number of checked sites that are copies: hits of a copy are reported as hits of the site that was
+ * copied.
+ */
 static unsigned int nr_copies;
 
 /*
  * Attach a handler to @pattern, which matches only the site at @ip.  Check that the handler gets as
- * many hits of the site as with all sites enabled, and no hits of other sites.  Hits of a copy are
- * reported at the site that was copied.  Print @when with an error.  Return the number of errors,
- * 0 or 1.
+ * many hits of the site as when all sites were enabled, and no hits of other sites.  Hits of a copy
+ * are reported as hits of the site that was copied.  If the check fails, print an error with the
+ * text @when.  Return the number of errors, 0 or 1.
  */
 static int check_hits_of_site(const char *pattern, const char *when, unsigned long ip)
 {

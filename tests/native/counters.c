@@ -87,8 +87,8 @@ static const char *counters_count_events_per_loop(void)
 }
 
 /*
- * Check that the count of a counter that ran for a part of the time is scaled up, and that the
- * count of a counter that never ran is NaN.
+ * Check how a count is scaled: it is scaled up if the counter ran only for a part of the time, and
+ * NaN if the counter never ran.
  */
 static const char *counters_scale_multiplexed_counts(void)
 {

@@ -3,7 +3,7 @@
  * Compares the patcher's instruction emulator with the CPU, on random instructions with random
  * registers and flags.  Arguments: the number of comparisons, and a seed.  An instruction that the
  * decoder does not support is replaced by another instruction.  Some random stack pointers are
- * addresses in the stack of oracle.c's signal handler.  A timer sends signals, as in a fuzzer:
+ * addresses in the stack of the signal handler of oracle.c.  A timer sends signals, as in a fuzzer:
  * oracle.c must block these signals while the stack pointer is random.
  */
 #include <signal.h>
@@ -36,9 +36,9 @@ static u64 draw_random(void)
 }
 
 /*
- * Opcodes of every kind that the decoder supports, as templates.  R stands for a random REX
- * prefix, P for up to three random prefixes, C for a random condition or register in the low four
- * bits of the next byte, and 6 for the prefix 0x66.  The bytes behind an opcode are random
+ * Opcodes of every kind that the decoder supports, as templates.  In a template, R stands for a
+ * random REX prefix, P for up to three random prefixes, C for a random condition or register in the
+ * low four bits of the next byte, and 6 for the prefix 0x66.  The bytes behind an opcode are random
  * operands.
  */
 static const char *const forms[] = {

@@ -271,7 +271,10 @@ static const char *engine_waits_for_tasks_inside_runs(void)
 
 static unsigned int continued;
 
-/* Act as a thread that has executed the site's int3.  Count it if it continues behind the site. */
+/*
+ * Do what happens to a thread that executes the int3 of the site.  Count the calls after which the
+ * thread would continue behind the site.
+ */
 static void execute_int3_of_site(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)engine_site + 1 };
@@ -281,7 +284,8 @@ static void execute_int3_of_site(void)
 
 /*
  * Check that a thread that executes the int3 of a run, a site of several instructions, continues
- * behind the run, for a run that is replaced by several instructions and by one instruction.
+ * behind the run.  Check this for a run that is replaced by several instructions, and for a run
+ * that is replaced by one instruction.
  */
 static const char *engine_threads_continue_behind_runs(void)
 {
@@ -327,8 +331,8 @@ bool __wrap_native_has_shadow_stack(void)
 }
 
 /*
- * Check that with shadow stacks, a batch with a call as old or new instruction is refused, and that
- * other batches are accepted.
+ * With shadow stacks, check that a batch is refused if an old or a new instruction is a call, and
+ * that all other batches are accepted.
  */
 static const char *engine_refuses_calls_with_shadow_stack(void)
 {
@@ -501,8 +505,8 @@ static const char *switch_row(struct patcher_poke *pokes, unsigned int set, bool
 }
 
 /*
- * Check all batches of a row of sites, in both orders.  The memory before the pokes, or behind
- * them, cannot be read.
+ * Check all batches of a row of sites, in both orders of the pokes, while the memory directly
+ * before or directly behind the pokes cannot be read.
  */
 static const char *engine_reads_only_the_given_pokes(void)
 {
@@ -535,8 +539,8 @@ static struct patcher_site sites[1 + SITES];
 static struct patcher_compact_site compact_sites[1 + SITES];
 
 /*
- * Add a table of @nr sites of INSN bytes at the offsets @at in the area, and delete the table.  The
- * record before the table's records is a site at the area's end.
+ * Add a table of @nr sites, each of INSN bytes, at the offsets @at in the area, and delete the
+ * table.  The record in front of the table's records describes a site at the end of the area.
  */
 static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
 {

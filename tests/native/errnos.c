@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests that a hit of a marker or SDT probe does not change errno of the interrupted code. */
+/* Tests that a hit of a marker or SDT probe leaves errno as it was before the hit. */
 #include <errno.h>
 #include <pthread.h>
 

@@ -58,7 +58,7 @@ static bool read_pipe_byte(const int *pipe)
 }
 
 /* Check that a change in the parent has no effect in the child, and vice versa. */
-static const char *change_in_parent_and_child(void)
+static const char *change_value_in_parent_and_child(void)
 {
 	pid_t child;
 
@@ -85,7 +85,7 @@ static const char *change_in_parent_and_child(void)
 static const char *fork_separates_the_texts(void)
 {
 	EXPECT(open_pipes());
-	return change_in_parent_and_child();
+	return change_value_in_parent_and_child();
 }
 
 /* Check that a process that cannot open files can fork: copying the text needs no descriptor. */
@@ -99,7 +99,7 @@ static const char *fork_needs_no_descriptors(void)
 	if (!child) {
 		bool limited = !setrlimit(RLIMIT_NOFILE, &none) && dup(STDOUT_FILENO) < 0;
 
-		_exit(!limited || change_in_parent_and_child());
+		_exit(!limited || change_value_in_parent_and_child());
 	}
 	close_pipes();
 	EXPECT(reap_child(child) == 0);
@@ -273,7 +273,7 @@ static const char *fork_does_not_wait_for_all_changes(void)
 
 #define CHECKS	20
 
-/* A mutex, like the mutex that a batch holds from its beginning to its end. */
+/* A mutex of the same kind as the mutex that is held during a batch. */
 static struct mutex held = __MUTEX_INITIALIZER(held);
 static pid_t forker;
 static bool forked;
@@ -305,7 +305,10 @@ static bool is_sleeping(pid_t thread)
 	return state == 'S';
 }
 
-/* Check that fork() waits for a held mutex: the thread must sleep, and not fork yet. */
+/*
+ * Check that fork() waits until a mutex is unlocked: the thread that calls fork() must sleep, and
+ * must not have forked yet.
+ */
 static const char *fork_waits_for_mutexes(void)
 {
 	void *reaped = NULL;

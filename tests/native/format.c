@@ -163,8 +163,8 @@ static const char *format_prints_byte_arrays(void)
 }
 
 /*
- * How conversions with %p are parsed.  "rest" is the text behind the conversion.  Where "array" is
- * 0, a pointer is printed, as a symbol if "pointer" is not NUL.
+ * How conversions with %p are parsed.  The field "rest" is the text behind the conversion.  If
+ * "array" is 0, a pointer is printed: as a symbol, unless "pointer" is NUL.
  */
 static const struct {
 	const char *text;

@@ -62,7 +62,7 @@ static const struct bench_group own_group = {
 	.block = fill_own_block, .block_samples = get_own_sample_count,
 };
 
-static const char *run_checks_results_of_block_functions(void)
+static const char *run_validates_results_of_block_functions(void)
 {
 	struct bench_config config = { .blocks = 4, .seed = 5 };
 	struct bench_result result = { 0 };
@@ -162,7 +162,10 @@ static const char *run_limits_the_number_of_variants(void)
 	return NULL;
 }
 
-/* Check that each variant of a group must have all layouts, as many as the first variant has. */
+/*
+ * Check that a group is refused if a variant lacks a layout, or has more or fewer layouts than the
+ * first variant.
+ */
 static const char *run_refuses_groups_that_lack_layouts(void)
 {
 	bench_op *first[BENCH_LAYOUTS + 1], *second[BENCH_LAYOUTS + 1];
@@ -248,9 +251,9 @@ static const char *run_refuses_invalid_names_and_loop_counts(void)
 }
 
 /*
- * Check that each method switches exactly the given number of first sites, in the given number of
- * batches, and that all sites are off after the teardown.  Also check that no more pokes are filled
- * in than sites are switched; the array of pokes is the first allocation of the setup.
+ * Check that each method that gets the number n switches exactly the first n sites, in the given
+ * number of batches, and that all sites are off after the teardown.  Also check that at most n
+ * pokes are filled in; the array of pokes is the first allocation of the setup.
  */
 static const char *run_switches_only_the_first_sites(void)
 {
@@ -290,7 +293,7 @@ static const char *run_switches_only_the_first_sites(void)
 	return NULL;
 }
 
-/* Number of sites with which the last byte of the last site is the first byte of a page. */
+/* Number of sites for which the last byte of the last site is the first byte of a page. */
 #define SITES_AND_A_BYTE	3277
 
 /*
@@ -397,8 +400,8 @@ static u64 measure_code_ticks(void)
 }
 
 /*
- * Check that cold-icache-memory evicts the code, which then takes more than twice as long, and that
- * cold-icache-l1 evicts nothing, also after cold-icache-memory.
+ * Check that cold-icache-memory evicts the code, so that the code takes more than twice as long,
+ * and that cold-icache-l1 evicts nothing, even if it follows cold-icache-memory.
  */
 static const char *run_evicts_code_in_cold_groups(void)
 {
@@ -429,7 +432,9 @@ static void count_tsc_reading(int sig, siginfo_t *info, void *context)
 	regs[REG_RIP] += sizeof(rdtsc);
 }
 
-/* Return how often a window of @loops passes reads the TSC, or 0 if that cannot be counted. */
+/*
+ * Return how often a window of @loops passes reads the TSC, or 0 if the readings cannot be counted.
+ */
 static unsigned int count_tsc_readings(const struct bench_variant *variant, u32 loops)
 {
 	struct sigaction counting = { .sa_sigaction = count_tsc_reading, .sa_flags = SA_SIGINFO };
@@ -446,7 +451,10 @@ static unsigned int count_tsc_readings(const struct bench_variant *variant, u32 
 	return nr_readings;
 }
 
-/* Check that in function-entry, profiler hooks read the TSC once per pass, other hooks never. */
+/*
+ * Check that in the benchmark function-entry, the hooks of a profiler read the TSC once per pass,
+ * and that all other hooks never read the TSC.
+ */
 static const char *run_reads_the_tsc_in_profiler_hooks(void)
 {
 	unsigned int i, seen = 0;
@@ -486,7 +494,10 @@ static const char *run_accepts_all_builtin_groups(void)
 
 #define CACHE_FILE	"/sys/devices/system/cpu/cpu%u/cache/index%u/%s"
 
-/* Read the first word of a file of a CPU's cache.  Return false if there is no such file. */
+/*
+ * Read the first word of a file in sysfs that describes a cache of a CPU.  Return false if there is
+ * no such file.
+ */
 static bool read_cache_file(unsigned int cpu, unsigned int index, const char *name, char word[16])
 {
 	char path[80];
@@ -546,7 +557,8 @@ static const char *run_reads_cache_sizes_like_the_kernel(void)
 
 const struct test_case group_cases[] = {
 	{ "run_accepts_all_builtin_groups", run_accepts_all_builtin_groups, NULL },
-	{ "run_checks_results_of_block_functions", run_checks_results_of_block_functions, NULL },
+	{ "run_validates_results_of_block_functions", run_validates_results_of_block_functions,
+	  NULL },
 	{ "run_refuses_invalid_groups", run_refuses_invalid_groups, NULL },
 	{ "run_limits_the_number_of_variants", run_limits_the_number_of_variants, NULL },
 	{ "run_refuses_groups_that_lack_layouts", run_refuses_groups_that_lack_layouts, NULL },

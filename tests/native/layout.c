@@ -44,7 +44,7 @@ static const char *describe_fields(const char *format)
 
 #define EXPECT_FIELDS(format, wanted)	EXPECT(!strcmp(describe_fields(format), wanted))
 
-static const char *layout_names_fields(void)
+static const char *layout_derives_field_names(void)
 {
 	EXPECT_FIELDS("sector %llu bytes %u",
 		      "sector unsigned long 8 8 0, bytes unsigned int 16 4 0");
@@ -239,7 +239,10 @@ static bool does_fmt_take_all_arguments(const char *format)
 	return same;
 }
 
-/* Return the string whose index is the last digit of *@left in base @nr, and remove this digit. */
+/*
+ * Return the string in @from whose index is the last digit of the number *@left in base @nr, and
+ * remove this digit from the number.
+ */
 static const char *pick_string(unsigned int *left, const char *const *from, unsigned int nr)
 {
 	const char *one = from[*left % nr];
@@ -279,7 +282,7 @@ static const char *layout_gives_each_conversion_its_arguments(void)
  * Write the arguments to a record, read the record back and print it.  Return the text, or NULL if
  * bytes outside of the measured length were written.
  */
-static const char *print_record(const char *format, ...)
+static const char *get_recorded_text(const char *format, ...)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	unsigned long slots[MARKER_MAX_ARGS];
@@ -309,7 +312,7 @@ static const char *print_record(const char *format, ...)
 
 #define EXPECT_PRINTED(wanted, format, args...)					\
 do {										\
-	const char *__text = print_record(format, ## args);			\
+	const char *__text = get_recorded_text(format, ## args);			\
 										\
 	EXPECT(__text && !strcmp(__text, wanted));				\
 } while (0)
@@ -367,23 +370,23 @@ static const char *layout_truncates_long_strings(void)
 	unsigned int i;
 
 	memset(endless, 'e', LAYOUT_RECORD);
-	EXPECT(strlen(print_record("%s", endless)) == LAYOUT_STRING - 1);
-	EXPECT(strlen(print_record("%.*s", 300, endless)) == 300);
-	EXPECT(strlen(print_record("%.*s", LAYOUT_RECORD, endless)) == LAYOUT_STRING - 1);
-	EXPECT(strlen(print_record("%s%s%s%s", endless, endless, endless, endless)) <
+	EXPECT(strlen(get_recorded_text("%s", endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(get_recorded_text("%.*s", 300, endless)) == 300);
+	EXPECT(strlen(get_recorded_text("%.*s", LAYOUT_RECORD, endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(get_recorded_text("%s%s%s%s", endless, endless, endless, endless)) <
 	       LAYOUT_RECORD);
 	for (i = 0; i < MARKER_MAX_ARGS; i++)
 		memcpy(many + 2 * i, "%s", 3);
-	EXPECT(print_record(many, endless, endless, endless, endless, endless, endless, endless,
-			    endless, endless, endless, endless, endless, endless, endless, endless,
-			    endless, endless, endless, endless, endless, endless, endless, endless,
-			    endless, endless, endless, endless, endless, endless, endless, endless,
-			    endless));
+	EXPECT(get_recorded_text(many, endless, endless, endless, endless, endless, endless, endless,
+				 endless, endless, endless, endless, endless, endless, endless, endless,
+				 endless, endless, endless, endless, endless, endless, endless, endless,
+				 endless, endless, endless, endless, endless, endless, endless, endless,
+				 endless));
 	return NULL;
 }
 
 /* Check that a precision limits the bytes of a string in the record. */
-static const char *layout_limits_strings_by_precision(void)
+static const char *layout_truncates_strings_to_precision(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%.2s %.*s", HEAD);
 	unsigned long slots[] = { (unsigned long)"abcd", 3, (unsigned long)"abcd" };
@@ -447,7 +450,7 @@ static const char *layout_refuses_invalid_records(void)
 }
 
 const struct test_case layout_cases[] = {
-	{ "layout_names_fields", layout_names_fields, NULL },
+	{ "layout_derives_field_names", layout_derives_field_names, NULL },
 	{ "layout_gives_each_field_a_unique_name", layout_gives_each_field_a_unique_name, NULL },
 	{ "layout_refuses_invalid_formats", layout_refuses_invalid_formats, NULL },
 	{ "layout_writes_print_fmt", layout_writes_print_fmt, NULL },
@@ -459,7 +462,7 @@ const struct test_case layout_cases[] = {
 	{ "layout_reads_back_arrays", layout_reads_back_arrays, NULL },
 	{ "layout_reads_unterminated_strings", layout_reads_unterminated_strings, NULL },
 	{ "layout_truncates_long_strings", layout_truncates_long_strings, NULL },
-	{ "layout_limits_strings_by_precision", layout_limits_strings_by_precision, NULL },
+	{ "layout_truncates_strings_to_precision", layout_truncates_strings_to_precision, NULL },
 	{ "layout_accepts_strings_that_change", layout_accepts_strings_that_change, NULL },
 	{ "layout_refuses_invalid_records", layout_refuses_invalid_records, NULL },
 };

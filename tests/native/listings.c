@@ -156,7 +156,10 @@ static void record_hit(void *private, const struct sdt_hit *hit)
 	hits->ip = sdt_hit_ip(hit);
 }
 
-/* Hit both sites.  Return true if they call the first and second handler as often as given. */
+/*
+ * Hit both sites.  Return true if the hits call the first handler @first times and the second
+ * handler @second times.
+ */
 static bool do_hits_call_handlers(unsigned int first, unsigned int second)
 {
 	seen[0].nr = seen[1].nr = 0;
@@ -292,7 +295,10 @@ static unsigned int count_listed_sites(const char *start)
 	return nr;
 }
 
-/* Check that a pattern counts a site once of which the compiler made copies, as the list does. */
+/*
+ * Check that a site of which the compiler made copies is counted only once in the number of sites
+ * that match a pattern, as it is shown only once in the list of sites.
+ */
 static const char *sdt_counts_copies_of_matching_sites_once(void)
 {
 	char line[64];
@@ -467,7 +473,10 @@ static bool do_markers_have_probes(const char *flavour, unsigned int number, uns
 	return lines;
 }
 
-/* Return true if all markers of marker-enabled have 1, 2 or 8 probes (@on), or no probes. */
+/*
+ * Return true if all markers of the benchmark marker-enabled have 1, 2 or 8 probes (@on is true),
+ * or no probes (@on is false).
+ */
 static bool have_enabled_probes(bool on)
 {
 	static const unsigned int numbers[] = { 1, 2, 8 };
@@ -559,7 +568,10 @@ static void count_teardown(void)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
 static unsigned int calls;
 
-/* A loop takes a sixth of a TSC cycle, and one cycle more in the last of five blocks. */
+/*
+ * Simulate a window in which a loop takes a sixth of a TSC cycle; in the last of five blocks, one
+ * cycle more.
+ */
 static u64 simulate_window(u32 loops)
 {
 	return loops / 6 + 40 + (calls++ < CALLS_BEFORE + 4 * BLOCK_CALLS ? 0 : loops);
@@ -667,8 +679,8 @@ static const char *output_prints_medians_by_size(void)
 }
 
 /*
- * Check that compute_slope() uses more than 64 bits for windows of half a second, and clamps slopes
- * of windows of days.
+ * Check that compute_slope() is exact for windows of half a second, for which 64 bits do not
+ * suffice, and clamps the slope if windows take days.
  */
 static const char *output_clamps_slopes_of_long_windows(void)
 {

@@ -79,8 +79,8 @@ static void disconnect_links(void)
 }
 
 /*
- * Hit all markers once.  Return true if the markers of each name have called the probe the given
- * number of times.
+ * Hit all markers once.  Return true if the probe of each name was called the given number of
+ * times.
  */
 static bool hit_and_check_calls(unsigned int value, unsigned int jump, unsigned int formats,
 				unsigned int typed)
@@ -112,7 +112,10 @@ static const char *many_names_are_connected_at_once(void)
 {
 	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	EXPECT(!connect_links());
-	/* Only one of the two markers many_formats is connected, because their formats differ. */
+	/*
+	 * Only one of the two markers named many_formats is connected, because their formats
+	 * differ.
+	 */
 	EXPECT(hit_and_check_calls(1, 2, 1, 1));
 	disconnect_links();
 	EXPECT(hit_and_check_calls(0, 0, 0, 0));
@@ -198,7 +201,7 @@ static const char *many_names_stay_off_without_memory(void)
 	return NULL;
 }
 
-/* Return the number of markers with the names of the links that are on. */
+/* Return the number of enabled markers among all markers that have the name of a link. */
 static unsigned int count_enabled_markers(void)
 {
 	struct marker *marker;
@@ -213,8 +216,8 @@ static unsigned int count_enabled_markers(void)
 }
 
 /*
- * Check that disconnecting works if an allocation fails: no probe is called, and all markers are
- * off, although they could not be switched in one batch.
+ * Check that links are disconnected even if an allocation fails: no probe is called, and all
+ * markers are off, although the markers could not be switched in one batch.
  */
 static const char *many_names_are_disconnected_without_memory(void)
 {
@@ -353,7 +356,7 @@ static const char *markers_disconnect_unloaded_probes(void)
 	return NULL;
 }
 
-/* Enough probes of a name that removing the first probe does not copy the array of probes. */
+/* Number of probes of one name: so many that removing the first probe does not copy the array. */
 #define MANY	18
 
 static unsigned int many_calls[MANY];
@@ -492,8 +495,8 @@ static const char *markers_tables_are_dropped_by_first_record(void)
 }
 
 /*
- * Check that adding a table fails without any effect if an allocation fails, also if a probe is
- * connected to the name of a marker before the marker exists.
+ * Check that adding a table has no effect if an allocation fails.  Check this also with a probe
+ * that was registered for a marker's name before the marker exists.
  */
 static const char *markers_tables_need_memory_to_be_added(void)
 {
@@ -515,8 +518,8 @@ static const char *markers_tables_need_memory_to_be_added(void)
 }
 
 /*
- * Check that the sites of a table's markers are switched off when the table is unregistered, also
- * if an allocation fails, so that they cannot be switched in one batch.
+ * Check that the sites of a table's markers are switched off when the table is unregistered, even
+ * if an allocation fails, so that the sites cannot be switched in one batch.
  */
 static const char *markers_tables_are_dropped_without_memory(void)
 {
@@ -538,8 +541,8 @@ static const char *markers_tables_are_dropped_without_memory(void)
 }
 
 /*
- * Check that the site of a marker is switched off when the last probe of its name leaves, also if
- * an allocation fails.
+ * Check that the site of a marker is switched off when the last probe of its name is unregistered,
+ * even if an allocation fails.
  */
 static const char *marker_without_probe_is_off_without_memory(void)
 {
@@ -606,12 +609,12 @@ static int store_ready_marker(void *data, const struct marker *marker, struct mo
 }
 
 /*
- * Return true if own marker @i is the first marker of a name and format that may become a trace
- * event, with @owner as the owner, and is visited under the registry's lock; or, if @i is OWN, if
- * there is no such marker.
+ * Find the first marker with the name @name and the format @format that may become a trace event.
+ * Return true if it is own marker @i, is visited under the registry's lock, and would get the owner
+ * @owner.  If @i is OWN, return true if there is no such marker.
  */
-static bool is_first_ready(unsigned int i, const char *name, const char *format,
-			   struct module *owner)
+static bool is_first_ready_marker(unsigned int i, const char *name, const char *format,
+				  struct module *owner)
 {
 	struct found found = { };
 	int err = marker_tables_visit_first_ready(name, format, store_ready_marker, &found);
@@ -627,25 +630,25 @@ static const char *markers_of_ready_modules_are_visited(void)
 {
 	EXPECT(!add_own_table(0, FIRST) && !add_own_table(1, FIRST) && !add_own_table(2, SECOND));
 	EXPECT(!visit_ready_markers(NULL, NULL) && !visit_ready_markers(FIRST, NULL));
-	EXPECT(is_first_ready(OWN, "many_own", NULL, NULL));
+	EXPECT(is_first_ready_marker(OWN, "many_own", NULL, NULL));
 	EXPECT(marker_tables_set_ready(SECOND));
 	EXPECT(!marker_tables_set_ready((struct module *)3));
 	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !visit_ready_markers(FIRST, NULL));
-	EXPECT(is_first_ready(2, "many_own", NULL, SECOND));
+	EXPECT(is_first_ready_marker(2, "many_own", NULL, SECOND));
 	EXPECT(marker_tables_set_ready(FIRST));
 	EXPECT(visit_ready_markers(NULL, NULL) == 7 && visit_ready_markers(FIRST, NULL) == 3);
 	EXPECT(visit_ready_markers(SECOND, NULL) == 4);
 	EXPECT(visit_ready_markers(NULL, &own_markers[1]) == 3);
-	EXPECT(is_first_ready(0, "many_own", "%d", FIRST));
-	EXPECT(is_first_ready(OWN, "many_own", "%s", NULL));
-	EXPECT(is_first_ready(OWN, "many_nowhere", NULL, NULL));
+	EXPECT(is_first_ready_marker(0, "many_own", "%d", FIRST));
+	EXPECT(is_first_ready_marker(OWN, "many_own", "%s", NULL));
+	EXPECT(is_first_ready_marker(OWN, "many_nowhere", NULL, NULL));
 
 	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
 	EXPECT(find_calling_markers() == 7);
 	marker_tables_unregister_module(FIRST);
 	EXPECT(count_own_markers() == 1 && find_calling_markers() == 4);
 	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !marker_tables_set_ready(FIRST));
-	EXPECT(is_first_ready(2, "many_own", NULL, SECOND));
+	EXPECT(is_first_ready_marker(2, "many_own", NULL, SECOND));
 	return NULL;
 }
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_NATIVE_NOMEM_H
 #define TESTS_NATIVE_NOMEM_H
 
-/* Memory that calloc() has returned first since a test set this pointer to NULL. */
+/* The first memory that calloc() has returned since a test set this pointer to NULL. */
 extern void *test_first_allocation;
 
 #endif /* TESTS_NATIVE_NOMEM_H */

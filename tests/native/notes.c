@@ -253,8 +253,8 @@ int main(void)
 	for (i = 0; i < nr_notes; i++)
 		make_site_writable(&notes[i]);
 	/*
-	 * Store the breakpoints after each SDT note has saved the original byte, because two notes
-	 * may be at one address.
+	 * Store the breakpoints only after the original byte was saved for every SDT note, because
+	 * two notes may be at one address.
 	 */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;

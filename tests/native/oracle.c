@@ -84,7 +84,10 @@ static bool emulate_case(struct oracle_case *test)
 	memcpy(at, test->code, insn.len);
 	test->regs.ip = (unsigned long)at;
 	test->regs.flags = (test->regs.flags & FLAGS) | ALWAYS_SET;
-	/* If sp were in the handler's stack, the kernel would consider the handler active. */
+	/*
+	 * If sp pointed into the handler's stack, the kernel would assume that the handler is
+	 * running.
+	 */
 	if (test->regs.sp - (unsigned long)oracle_stack <= ORACLE_STACK_BYTES)
 		test->regs.sp = 0;
 	for (i = 0; i < STACK_WORDS; i++)

@@ -115,7 +115,7 @@ static void fill_lock_poke(struct patcher_poke *poke, u8 *addr)
 }
 
 /* Store LOCK over the prefixes of both sites, in one batch. */
-static int store_locks(void)
+static int store_lock_prefixes(void)
 {
 	struct patcher_poke pokes[2] = { };
 
@@ -177,7 +177,7 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	/* The prefixes are LOCK already in a second run of this case. */
 	EXPECT(*prefixes_first == DS || *prefixes_first == LOCK);
 	patcher_read_stats(&before);
-	EXPECT(change_while_held(add_at_first_site, store_locks) == 5);
+	EXPECT(change_while_held(add_at_first_site, store_lock_prefixes) == 5);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1);
 	EXPECT(standing.ip == (unsigned long)prefixes_first);

@@ -110,7 +110,7 @@ static int change_value(u64 to)
 
 static u64 read_first;
 
-/* Read the value before kmarkers_start(), which main() calls. */
+/* Read the value before main() calls kmarkers_start(). */
 static __attribute__((constructor)) void read_before_main(void)
 {
 	read_first = imv_read(value);
@@ -240,7 +240,7 @@ static const char *process_refuses_changes_after_clone_of_process_1(void)
 
 /*
  * Close all descriptors, as daemons do.  Then open files, which get the numbers of the closed
- * descriptors.  Change the value.  Return true if the change has not written to the files.
+ * descriptors, and change the value.  Return true if the change has written nothing to these files.
  */
 static bool change_without_descriptors(void)
 {
@@ -420,8 +420,8 @@ static const char *process_passes_on_foreign_traps(void)
 }
 
 /*
- * Send SIGTRAP to a child that had set @handler for SIGTRAP before the library's handler was
- * installed: by an int3 or by raise().  Return what reap_child() returns.
+ * Let a child set @handler for SIGTRAP before the library installs its own handler, and then get
+ * SIGTRAP: by an int3 if @by_int3 is true, else by raise().  Return what reap_child() returns.
  */
 static int trap_in_child(void (*handler)(int), bool by_int3)
 {

@@ -11,7 +11,10 @@
 extern const struct test_case process_cases[];
 extern const unsigned int process_nr_cases;
 
-/* The program's own SIGTRAP handler, installed before kmarkers_start(), and its number of calls. */
+/*
+ * The program's own SIGTRAP handler, which is installed before kmarkers_start(), and the number of
+ * its calls.
+ */
 void count_foreign_trap(int sig);
 unsigned long get_foreign_trap_count(void);
 

@@ -29,7 +29,10 @@
 static unsigned int round_number;
 static bool failed;
 
-/* Called after a round: check all bytes of both sites, and that executing them jumps. */
+/*
+ * Called after each round: check all bytes of both sites, and check that both sites jump when they
+ * are executed.
+ */
 static void check_bytes_after_round(void)
 {
 	const u8 first[] = { INT3, INT3, protocol_jump[0] };
@@ -67,7 +70,10 @@ static const char *protocol_stores_bytes_in_three_rounds(void)
 	return NULL;
 }
 
-/* "inside" is true while a hook delays its caller, "returned" after the tested call returned. */
+/*
+ * The variable "inside" is true while a hook delays its caller; "returned" is true after the tested
+ * call has returned.
+ */
 static bool inside, returned;
 
 /* Delay the caller of a hook for @ms milliseconds, or until the tested call has returned. */
@@ -262,8 +268,9 @@ static bool refuse_trap(const struct patcher_table *table, const struct patcher_
 }
 
 /* A trap function that removes the breakpoint, stores it again, and then refuses the trap. */
-static bool refuse_stored_again(const struct patcher_table *table, const struct patcher_site *site,
-				struct pt_regs *regs)
+static bool restore_breakpoint_and_refuse_trap(const struct patcher_table *table,
+					       const struct patcher_site *site,
+					       struct pt_regs *regs)
 {
 	failed |= protocol_store_trap(protocol_trapped, protocol_nop) ||
 		  protocol_store_trap(protocol_nop, protocol_trapped);
@@ -285,7 +292,7 @@ static const char *protocol_retries_traps_that_return(void)
 	failed = false;
 	foreign = !patcher_handle_int3(&regs);
 	protocol_restore_sites();
-	protocol_trap = refuse_stored_again;
+	protocol_trap = restore_breakpoint_and_refuse_trap;
 	EXPECT(!protocol_register_sites());
 	EXPECT(!protocol_store_trap(protocol_nop, protocol_trapped));
 	ours = patcher_handle_int3(&regs);
@@ -360,8 +367,8 @@ static noinline void hit_site_in_own_function(void)
 static const u8 *site_beside, *site_apart;
 
 /*
- * Hit both sites @nr times, then promote the sites that have more than 2 hits, and demote others.
- * Return the number of rounds that this takes.
+ * Hit both sites @nr times, then promote the sites that have more than 2 hits, and demote all other
+ * sites.  Return the number of rounds that promotion and demotion take.
  */
 static unsigned int count_rounds_of_promotion(unsigned int nr)
 {
@@ -414,7 +421,10 @@ static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 	EXPECT(count_rounds_of_promotion(0) == 1 && are_breakpoints(false, true));
 	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
 
-	/* The patcher is called for other changes, and makes them: here, no kprobe exists. */
+	/*
+	 * For other changes the patcher is called.  It makes the changes, because no kprobe exists
+	 * here.
+	 */
 	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
 	EXPECT(!sdt_promote("beside", true) && are_breakpoints(false, true));
 	EXPECT(!sdt_detach("beside", record_hit_address, NULL));

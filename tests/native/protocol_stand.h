@@ -47,8 +47,8 @@ extern void (*protocol_in_handler)(void);
 extern void (*protocol_in_lookup)(void);
 
 /*
- * Hook that returns true if patcher_find_probed_pokes() finds a kprobe at the site @addr; NULL if
- * there are no kprobes.
+ * Hook that decides for which sites patcher_find_probed_pokes() reports a kprobe: it returns true
+ * for the site at @addr.  NULL if there are no kprobes.
  */
 extern bool (*protocol_is_probed)(const u8 *addr);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of deadlocks: a probe waits for a lock of the program while the lock's holder forks,
- * changes markers, or is cancelled.  Each test runs in a child process with an alarm, since a
- * deadlocked test would hang.
+ * Tests that there is no deadlock if a probe waits for a lock of the program while the thread that
+ * holds the lock forks, changes markers, or is cancelled.  Each test runs in a child process with
+ * an alarm, since a deadlocked test would hang.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -116,8 +116,8 @@ static void *wait_for_probes(void *unused)
 }
 
 /*
- * Wait for probes, then change probes and the value.  Only children of fork() may call this
- * function, because no thread of a child is in a probe.
+ * Wait for running probes, then change probes and the value.  Only children of fork() may call this
+ * function, because no thread of a child is inside a probe.
  */
 static int change_and_synchronize(void)
 {
@@ -213,8 +213,11 @@ static const char *readers_fork_handler_storm(void)
 	return NULL;
 }
 
-/* Request the cancellation of this thread, make changes, and then wait for threads in probes. */
-static void *change_cancelled(void *result)
+/*
+ * Request the cancellation of this thread, make changes, and then wait until no thread is inside a
+ * probe.
+ */
+static void *change_after_cancellation_request(void *result)
 {
 	pthread_cancel(pthread_self());
 	*(int *)result = change_probes_and_value();
@@ -237,7 +240,8 @@ static int cancel_a_change(void)
 	int result = -1;
 	void *ended;
 
-	if (start_reader(&reader) || pthread_create(&changer, NULL, change_cancelled, &result))
+	if (start_reader(&reader) ||
+	    pthread_create(&changer, NULL, change_after_cancellation_request, &result))
 		return 1;
 	pthread_join(changer, &ended);
 	pthread_mutex_unlock(&program_lock);
@@ -396,7 +400,7 @@ static const char *readers_execute_barriers(void)
 }
 
 #define OBJECTS		12
-/* Large enough that free() always unmaps the object, whichever objects were freed before. */
+/* A size for which free() always unmaps the object, whatever other objects were freed before. */
 #define OBJECT_BYTES	(64UL << 20)
 #define PAGE_BYTES	4096UL
 
@@ -440,8 +444,8 @@ static void *stay_in_section(void *unused)
 
 /*
  * Free three objects, numbered from @number: the first while only the older of two readers is in a
- * section, the second while both readers are, the third while no reader is.  This thread is the
- * older reader if @is_older is true.
+ * section, the second while both readers are in sections, the third while no reader is in a
+ * section.  This thread is the older reader if @is_older is true.
  */
 static void free_objects_of_two_readers(unsigned int number, bool is_older, unsigned int *left)
 {

@@ -31,12 +31,13 @@
 static enum bench_cycles cycles_source;
 /* The rate of the cycle counter of this file, as a multiple of the rate of the TSC. */
 static u64 counter_rate = 3;
-/* The number of further reads of this counter for which it stands. */
+/* For this number of further readings, the counter does not advance. */
 static unsigned int standing_reads;
 
 /*
  * Check the ratio of core cycles to TSC cycles for each source of core cycles.  Counted cycles give
- * the rate of the counter, or 0 if the counter stands in two of four measurements or counts down.
+ * the rate of the counter; or 0 if the counter does not advance in two of four measurements, or
+ * counts down.
  */
 static const char *run_measures_cycles_per_tick(void)
 {
@@ -165,7 +166,7 @@ static const char *run_randomises_blocks(void)
 static struct {
 	bool used, stands;
 	u64 ns, pass;
-	unsigned int spoilt;	/* N > 0: windows take 100 us more, except every Nth window */
+	unsigned int spoilt;	/* if N > 0, all windows but every Nth take 100 us more */
 	unsigned int windows;
 } simulated;
 
@@ -198,8 +199,8 @@ static const struct bench_variant timed[] = { BENCH_ROW("a", advance_clock) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
 /*
- * Find loop counts for a loop of @pass picoseconds.  If @spoilt is N > 0, windows take 100 us more,
- * except every Nth window.
+ * Find loop counts for a loop of @pass picoseconds.  If @spoilt is N > 0, all windows but every Nth
+ * take 100 us more.
  */
 static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 {
@@ -263,7 +264,7 @@ static const char *run_uses_loop_counts_in_ratio_5_8_12(void)
 	return NULL;
 }
 
-/* Check that a run fails, without results, if a clock stands still or goes back. */
+/* Check that a run fails, without results, if a clock does not advance or goes backwards. */
 static const char *run_fails_if_a_clock_stops(void)
 {
 	static const struct bench_group fixed = {
@@ -358,7 +359,7 @@ static u64 simulate_migration_and_preemption(u32 loops)
 AT_EACH_LAYOUT(simulate_migration_and_preemption);
 
 /* Check that a sample has the flags of its disturbances, and the CPU on which the window began. */
-static const char *run_flags_disturbed_windows(void)
+static const char *run_marks_disturbed_windows(void)
 {
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("migrates", simulate_migration),
@@ -417,8 +418,8 @@ static const char *run_measures_at_least_one_block(void)
 }
 
 /*
- * Called by bench_let_tasks_run(): after blocks, and while bench_observer_read_gap() waits for an
- * answer.
+ * The function that bench_let_tasks_run() calls: after blocks, and while bench_observer_read_gap()
+ * waits for an answer.
  */
 static void (*while_waiting)(void);
 
@@ -463,7 +464,10 @@ static void begin_watch(unsigned int timer_irqs)
 	watch.last = watch_ticks;
 }
 
-/* Let a gap of @gap ticks end, after which the CPU has had @timer_irqs timer interrupts. */
+/*
+ * Let a gap of @gap ticks end.  The number of timer interrupts that the CPU has had is then
+ * @timer_irqs.
+ */
 static void end_gap(u64 gap, unsigned int timer_irqs)
 {
 	bench_watch_read_clock(&watch);
@@ -483,7 +487,7 @@ static u64 take_longest_gap(void)
 
 /*
  * Check which gaps the observer thread records.  A gap is interrupted if the number of timer
- * interrupts has changed at its end or at its begin.
+ * interrupts has changed at its end or at its beginning.
  */
 static const char *check_recorded_gaps(void)
 {
@@ -523,7 +527,7 @@ static const char *check_recorded_gaps(void)
 
 static u64 last_gap;
 
-/* Let 25 ms pass, and let a gap end that is a tick longer than the gap before. */
+/* Let 25 ms pass, and end a gap that is one tick longer than the previous gap. */
 static void end_longer_gap(void)
 {
 	simulated.ns += CALIBRATION_NS / 4;
@@ -589,9 +593,9 @@ static void answer_request(void)
 
 /*
  * Run a block of arm-stall.  Set @waited_ns to the time between the two requests of the variant
- * that switches no site, and @batch_ns to the time that the patcher has counted.
+ * @idle_variant, which switches no site, and @batch_ns to the time that the patcher has counted.
  */
-static int run_stall_block(u32 block, unsigned int idle, u64 *waited_ns, u64 *batch_ns)
+static int run_stall_block(u32 block, unsigned int idle_variant, u64 *waited_ns, u64 *batch_ns)
 {
 	struct patcher_stats before, after;
 	struct bench_sample samples[2];
@@ -601,15 +605,16 @@ static int run_stall_block(u32 block, unsigned int idle, u64 *waited_ns, u64 *ba
 	patcher_read_stats(&before);
 	err = bench_arm_stall.block(block, samples);
 	patcher_read_stats(&after);
-	*waited_ns = requests.ns[2 * idle + 1] - requests.ns[2 * idle];
+	*waited_ns = requests.ns[2 * idle_variant + 1] - requests.ns[2 * idle_variant];
 	*batch_ns = after.check_ns + after.map_ns + after.apply_ns -
 		    (before.check_ns + before.map_ns + before.apply_ns);
 	return err ?: requests.nr == 4 && bench_arm_stall.block_samples() == 2 ? 0 : -EINVAL;
 }
 
 /*
- * Check that gaps without a switch are looked for as long as the last batch took.  In even blocks
- * the batch is first.  The limit is a tenth less, because two clocks are compared.
+ * Check that the observer looks for gaps without a switch for as long as the last batch took.  In
+ * even blocks the batch precedes.  The check allows a tenth less time, because two clocks are
+ * compared.
  */
 static const char *observer_waits_as_long_as_a_batch(void)
 {
@@ -711,7 +716,7 @@ static const char *check_progress_lines(void)
 	return NULL;
 }
 
-/* Check that a terminal shows the number of windows at the begin and five times a second. */
+/* Check that a terminal shows the number of windows at the beginning and five times a second. */
 static const char *check_progress_on_terminal(void)
 {
 	native_progress_set_total(6);
@@ -765,7 +770,7 @@ const struct test_case run_cases[] = {
 	{ "run_refuses_windows_longer_than_a_second", run_refuses_windows_longer_than_a_second,
 	  NULL },
 	{ "run_measures_at_least_one_block", run_measures_at_least_one_block, NULL },
-	{ "run_flags_disturbed_windows", run_flags_disturbed_windows, NULL },
+	{ "run_marks_disturbed_windows", run_marks_disturbed_windows, NULL },
 	{ "run_lets_other_tasks_run", run_lets_other_tasks_run, NULL },
 	{ "run_measures_cycles_per_tick", run_measures_cycles_per_tick, NULL },
 	{ "observer_records_gaps", observer_records_gaps, NULL },

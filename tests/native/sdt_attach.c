@@ -19,7 +19,7 @@ SDT_PROBE_DEFINE1(attach, , , first, "int");
 SDT_PROBE_DEFINE1(attach, , , second, "int");
 SDT_PROBE_DEFINE1(attach, , , trapped, "int");
 
-/* The number of calls of a handler, whose private data is the address of the number. */
+/* Number of calls of each handler.  The private data of a handler is the address of its number. */
 static unsigned int calls[3];
 static unsigned int evaluated;
 
@@ -41,9 +41,9 @@ static noinline void hit_sites(void)
 }
 
 /*
- * Hit each site once.  Return true if @enabled sites with a jump are enabled, and if each handler
- * was called the given number of times.  A disabled jump does not evaluate the arguments of its
- * site.
+ * Hit each site once.  Return true if the number of enabled jump sites is @enabled, and if each
+ * handler was called the given number of times.  A disabled jump does not evaluate the arguments of
+ * its site.
  */
 static bool hit_and_check_calls(unsigned int enabled, unsigned int first, unsigned int second,
 				unsigned int third)

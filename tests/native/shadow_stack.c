@@ -2,8 +2,8 @@
 /*
  * A program with user shadow stacks that uses the kmarkers library.  The program needs a processor
  * and a kernel that support shadow stacks, and is linked statically, for a small initramfs.  Each
- * line of output is one test in KTAP format.  With the argument "break", the program does nothing
- * but return to an address that differs from the address on its shadow stack.
+ * line of output is one test in KTAP format.  With the argument "break", the program only returns
+ * to an address that differs from the address on its shadow stack.
  *
  * The program enables the shadow stack itself, because Debian's glibc does not enable it.  The
  * function that enables it must not return: its own return address is not on the shadow stack.
@@ -114,7 +114,7 @@ static bool changes_take_effect(void)
 }
 
 /* Return true if each execution of a permanent breakpoint calls the handler. */
-static bool trap_repeatedly(void)
+static bool each_trap_calls_the_handler(void)
 {
 	unsigned int i;
 
@@ -134,7 +134,7 @@ asm(".pushsection .text\n"
 /*
  * Replace the nop by a jump or call with this opcode to the next instruction, then restore the nop.
  */
-static int replace_and_restore(u8 opcode)
+static int replace_nop_and_restore(u8 opcode)
 {
 	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	struct patcher_poke poke = { .addr = shadow_site, .len = sizeof(nop) };
@@ -161,8 +161,8 @@ static bool is_only_call_refused(void)
 
 	table.owner = "shadow";
 	site.addr = (long)shadow_site - (long)&site.addr;
-	return !patcher_register(&table) && !replace_and_restore(0xe9) &&
-	       replace_and_restore(0xe8) == -EOPNOTSUPP;
+	return !patcher_register(&table) && !replace_nop_and_restore(0xe9) &&
+	       replace_nop_and_restore(0xe8) == -EOPNOTSUPP;
 }
 
 static _Noreturn void print_all_results(void)
@@ -170,7 +170,7 @@ static _Noreturn void print_all_results(void)
 	print_result(has_shadow_stack(), "/proc/self/status shows that shadow stacks are enabled");
 	print_result(!kmarkers_start(), "kmarkers_start() returns 0");
 	print_result(changes_take_effect(), "each change of a marker and of a value takes effect");
-	print_result(trap_repeatedly(), "each permanent breakpoint calls its handler");
+	print_result(each_trap_calls_the_handler(), "each permanent breakpoint calls its handler");
 	print_result(is_only_call_refused(), "a nop can be replaced by a jump, not by a call");
 	exit(0);
 }

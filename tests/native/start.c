@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of kmarkers_start() without memory, file descriptors or other resources.  Also tests of
- * batches that lack the handler of SIGTRAP or membarrier() after a successful start.
+ * batches after a successful start, when the SIGTRAP handler is no longer installed or membarrier()
+ * fails.
  */
 #include <errno.h>
 #include <fcntl.h>

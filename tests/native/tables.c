@@ -59,7 +59,10 @@ static __used noinline void contain_instructions(void)
 		     SITE(jne, ".byte 0x75, 0")
 		     SITE(mov2, ".byte 0x66, 0xb8, 0, 0")
 		     SITE(end, ""));
-	/* Movs with other sizes of operands than sites that end at the next label would have. */
+	/*
+	 * Mov instructions that do not end at the next label, because the operand is shorter or
+	 * longer.
+	 */
 	asm volatile(SITE(mov_short, ".byte 0xb8, 0, 0, 0, 0, 0, 0, 0, 0")
 		     SITE(mov_wide, ".byte 0x48, 0xb8, 0, 0, 0, 0")
 		     SITE(mov_end, ".byte 0, 0, 0, 0"));
@@ -118,7 +121,7 @@ static int add_and_drop_table(const u8 *addr, const u8 *end, u8 size, u16 flags)
 }
 
 /* Check that sites that read a value are accepted, and are patched to the variable's value. */
-static const char *tables_of_reads_are_accepted(void)
+static const char *tables_of_reading_sites_are_accepted(void)
 {
 	u32 operand;
 
@@ -276,7 +279,10 @@ static int write_code_byte(u8 *addr, u8 byte)
 	return 0;
 }
 
-/* Sites, and bytes at the offset @at that are not part of an instruction that reads a value. */
+/*
+ * Sites.  For each site, the byte at the offset @at is replaced by @byte: the site then holds no
+ * instruction that reads a value.
+ */
 static const struct {
 	u8 *start, *end;
 	u8 size, at, byte;
@@ -357,8 +363,8 @@ static void drop_value_sites(void)
 	imv_unregister_module_sites(MODULE);
 }
 
-/* Check that setting a value changes the bytes of its variable, and no bytes behind them. */
-static const char *tables_of_reads_change_only_their_variable(void)
+/* Check that setting a value changes the bytes of its variable, and no byte behind the variable. */
+static const char *tables_of_reading_sites_change_only_their_variable(void)
 {
 	static const struct {
 		u8 *start, *end;
@@ -386,7 +392,7 @@ static const char *tables_of_reads_change_only_their_variable(void)
 	return NULL;
 }
 
-/* The lengths of SDT sites in bytes, by flavour. */
+/* For each flavour: length of an SDT site in bytes. */
 static const u8 sdt_lengths[] = {
 	[SDT_JUMP] = 7, [SDT_BREAKPOINT] = 7, [SDT_NOP] = 1, [SDT_SPLIT] = 3,
 };
@@ -404,7 +410,9 @@ static int register_sdt_sites(unsigned int flavour, unsigned int len, u16 flags)
 	return sdt_register_sites(MODULE, &span, &targets);
 }
 
-/* Check that SDT sites with wrong flavours, lengths, flags or numbers of arguments are refused. */
+/*
+ * Check that SDT sites are refused if their flavour, length, flags or number of arguments is wrong.
+ */
 static const char *tables_of_wrong_sdt_sites_are_refused(void)
 {
 	unsigned int flavour, len, flag;
@@ -571,8 +579,8 @@ static void drop_grouped_sites(void)
 static struct sdt_note_record note_records[NOTES];
 static struct sdt_state *note_states;
 
-/* Register a table of three notes.  The notes in the bit mask @bad cannot be armed. */
-static int register_note_table(unsigned int bad)
+/* Register a table of three notes.  The notes in the bit mask @unarmable_notes cannot be armed. */
+static int register_note_table(unsigned int unarmable_notes)
 {
 	struct sdt_table *notes = sdt_alloc_table(MODULE, &note_records[0].site, NOTES);
 	unsigned int i;
@@ -587,7 +595,7 @@ static int register_note_table(unsigned int bad)
 		*site = (struct patcher_site) { .size = SDT_NOTE };
 		site->addr = (long)(tables_from_a + i) - (long)&site->addr;
 		site->key = (long)&grouped - (long)&site->key;
-		notes->notes[i].reason = bad & 1 << i ? "test" : NULL;
+		notes->notes[i].reason = unarmable_notes & 1 << i ? "test" : NULL;
 	}
 	note_states = notes->states;
 	err = sdt_register_table(notes);
@@ -629,7 +637,10 @@ static unsigned int count_note_handlers(unsigned int i)
 	return sdt_count_live_handlers(sdt_get_handler_set(&note_states[i]));
 }
 
-/* Check the handlers of sites that stay off: a program never arms notes. */
+/*
+ * Check that a handler can be attached to notes, although these sites stay off: a program never
+ * arms notes.
+ */
 static const char *tables_of_notes_keep_handlers(void)
 {
 	static const char first[] = "tables::tables_from_a:grouped@+0x0";
@@ -646,7 +657,7 @@ static const char *tables_of_notes_keep_handlers(void)
 	return NULL;
 }
 
-/* Make the name of a site whose probe is defined as @name.  Return true if it is @wanted. */
+/* Make the name of a site whose probe is defined as @name.  Return true if the name is @wanted. */
 static bool is_probe_shown_as(const char *name, const char *wanted)
 {
 	static struct sdt_table table;
@@ -698,7 +709,7 @@ static const char *tables_show_names_with_dashes(void)
  * Check that sites in one function are shown with the name of this function, except a site whose
  * probe's definition names another function.
  */
-static const char *tables_name_sites_of_one_function(void)
+static const char *tables_show_names_of_sites_in_one_function(void)
 {
 	static const struct sdt_probe probes[] = {
 		{ .provider = &grouped_provider, .module = "", .function = "", .name = "a" },
@@ -864,7 +875,7 @@ static int add_other_sites(void)
 }
 
 /* Check that the time to set a value does not depend on the number of sites of other values. */
-static const char *imv_set_time_ignores_sites_of_other_values(void)
+static const char *imv_set_duration_is_independent_of_other_sites(void)
 {
 	u64 alone = measure_set_time(), among;
 
@@ -882,7 +893,7 @@ static void drop_other_sites(void)
 }
 
 const struct test_case table_cases[] = {
-	{ "tables_of_reads_are_accepted", tables_of_reads_are_accepted, NULL },
+	{ "tables_of_reading_sites_are_accepted", tables_of_reading_sites_are_accepted, NULL },
 	{ "tables_of_other_instructions_are_refused", tables_of_other_instructions_are_refused,
 	  NULL },
 	{ "tables_with_a_wrong_site_change_nothing", tables_with_a_wrong_site_change_nothing,
@@ -894,7 +905,8 @@ const struct test_case table_cases[] = {
 	  drop_value_sites },
 	{ "tables_report_the_missing_handler_first", tables_report_the_missing_handler_first,
 	  drop_value_sites },
-	{ "tables_of_reads_change_only_their_variable", tables_of_reads_change_only_their_variable,
+	{ "tables_of_reading_sites_change_only_their_variable",
+	  tables_of_reading_sites_change_only_their_variable,
 	  drop_value_sites },
 	{ "tables_of_wrong_sdt_sites_are_refused", tables_of_wrong_sdt_sites_are_refused, NULL },
 	{ "tables_find_the_site_of_each_sdt_target", tables_find_the_site_of_each_sdt_target,
@@ -907,10 +919,12 @@ const struct test_case table_cases[] = {
 	  drop_grouped_sites },
 	{ "tables_of_notes_keep_handlers", tables_of_notes_keep_handlers, drop_grouped_sites },
 	{ "tables_show_names_with_dashes", tables_show_names_with_dashes, NULL },
-	{ "tables_name_sites_of_one_function", tables_name_sites_of_one_function, NULL },
+	{ "tables_show_names_of_sites_in_one_function", tables_show_names_of_sites_in_one_function,
+	  NULL },
 	{ "tables_with_wrong_headers_are_refused", tables_with_wrong_headers_are_refused, NULL },
 	{ "tables_of_translation_units_are_joined", tables_of_translation_units_are_joined, NULL },
-	{ "imv_set_time_ignores_sites_of_other_values", imv_set_time_ignores_sites_of_other_values,
+	{ "imv_set_duration_is_independent_of_other_sites",
+	  imv_set_duration_is_independent_of_other_sites,
 	  drop_other_sites },
 };
 

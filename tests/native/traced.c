@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of kmarkers_start(), which moves the program's text, while the text contains breakpoints of
- * other programs: of uprobes, if this process may add uprobes, and of a debugger, by ptrace(2).
- * Calls of uprobes, which only some kernels store, are also stored into a copy of the text.
+ * other programs: breakpoints of uprobes, if this process may add uprobes, and breakpoints that a
+ * debugger sets with ptrace(2).  Some kernels store calls for uprobes: the tests store such calls
+ * into a copy of the text.
  */
 #include <errno.h>
 #include <link.h>
@@ -81,7 +82,7 @@ static u8 *get_breakpoint_addr(unsigned int i)
 
 /*
  * Check that functions, values and probes work, and that the text has no breakpoints of other
- * programs.  Return the number of the step that failed, or 0.
+ * programs.  Return 0, or the number of the check that failed.
  */
 static int check_traced_program(void)
 {
@@ -228,8 +229,8 @@ static const char *check_traced_program_under_debugger(void)
 #define CALL_BYTES	5
 #define LONGER_NOP	10
 /*
- * Distance from the end of a call to the trampoline of uprobes.  None of its bytes is an int3, which
- * would be taken for a breakpoint.
+ * Distance from the end of a call to the trampoline of uprobes.  No byte of this number is an int3,
+ * which would be taken for a breakpoint.
  */
 #define DISTANCE	0x10101010
 
@@ -321,10 +322,10 @@ static bool is_call_removed(const u8 *addr, unsigned int before, bool *changed)
 }
 
 /*
- * Check that calls of the uprobes trampoline are removed from a copy of the text, but only a call
- * that replaces one nop: the kernel replaces no other instructions.
+ * Check that a call of the uprobes trampoline is removed from a copy of the text only if the call
+ * replaces one nop: the kernel replaces no other instructions.
  */
-static const char *traced_calls_of_uprobes_are_not_copied(void)
+static const char *traced_text_is_copied_without_uprobe_calls(void)
 {
 	bool changed = false;
 
@@ -377,7 +378,7 @@ static const char *program_finds_the_names_of_mappings(void)
 const struct test_case traced_cases[] = {
 	{ "traced_by_uprobes", check_traced_program_under_uprobes, NULL },
 	{ "traced_by_debugger", check_traced_program_under_debugger, NULL },
-	{ "traced_calls_of_uprobes_are_not_copied", traced_calls_of_uprobes_are_not_copied,
+	{ "traced_text_is_copied_without_uprobe_calls", traced_text_is_copied_without_uprobe_calls,
 	  free_text_copy },
 	{ "program_finds_the_names_of_mappings", program_finds_the_names_of_mappings, NULL },
 };

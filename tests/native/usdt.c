@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A program with a USDT probe that is guarded by a semaphore, for tests of tracers.  For each line
- * of standard input the program hits the probe six times, and prints how often an argument was
+ * of standard input, the program hits the probe six times.  It prints how often the argument was
  * computed, and the value of the semaphore.
  */
 #define _SDT_HAS_SEMAPHORES 1

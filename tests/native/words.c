@@ -23,7 +23,7 @@ static const struct {
 	{ "-9223372036854775808", 0x8000000000000000ULL },
 };
 
-/* Texts that are refused as signed and as unsigned numbers. */
+/* Texts that are refused both as a signed and as an unsigned number. */
 static const char *const no_numbers[] = {
 	"", "\n", "1\n", "\n1", "1\n2", "1\n\n", "0x1\n", " 1", "1 ", "1x", "0x", "08", "--1", "+-1",
 	"one", "18446744073709551616",
@@ -64,7 +64,7 @@ static const char *words_strip_newlines(void)
 	return NULL;
 }
 
-/* Lines for the file control of markers, and how they are parsed. */
+/* Lines for the file "control" of markers, and how they are parsed. */
 static const struct {
 	const char *line;
 	enum control_verb verb;
@@ -122,7 +122,7 @@ static const char *words_parse_marker_commands(void)
 	return NULL;
 }
 
-static const char *words_enable_markers(void)
+static const char *words_in_file_enable_are_parsed(void)
 {
 	static const char *const wrong[] = { "", "2", "10", "00", "-1", "trace", "-trace" };
 	unsigned int i;
@@ -139,7 +139,7 @@ const struct test_case words_cases[] = {
 	{ "words_parse_numbers", words_parse_numbers, NULL },
 	{ "words_strip_newlines", words_strip_newlines, NULL },
 	{ "words_parse_marker_commands", words_parse_marker_commands, NULL },
-	{ "words_enable_markers", words_enable_markers, NULL },
+	{ "words_in_file_enable_are_parsed", words_in_file_enable_are_parsed, NULL },
 };
 
 const unsigned int words_nr_cases = ARRAY_SIZE(words_cases);
