@@ -39,8 +39,8 @@ extern const struct test_case test_cases[];
 extern const unsigned int test_nr_cases;
 
 /*
- * Scale of the stress tests: the number of changes that each stress test makes is proportional to
- * this value, and does not depend on the number of CPUs or on their speed.
+ * Scale of the stress tests.  The number of changes that each stress test makes is proportional to
+ * this value.  It does not depend on the number of CPUs or on their speed.
  */
 extern unsigned int test_batches;
 
@@ -81,9 +81,9 @@ bool test_has_allocation_failed(void);
 void test_disable_failing_allocations(void);
 
 /*
- * test_plant_breakpoint() stores an int3 at @addr without kmarkers.  The handler of this
- * breakpoint counts its executions, and continues behind the int3.  test_remove_breakpoint()
- * removes the breakpoint and returns the count.
+ * test_plant_breakpoint() stores an int3 at @addr without kmarkers.  The handler of this breakpoint
+ * counts how often the breakpoint is executed, and continues behind the int3.
+ * test_remove_breakpoint() removes the breakpoint and returns the count.
  */
 int test_plant_breakpoint(u8 *addr);
 unsigned int test_remove_breakpoint(void);

@@ -95,7 +95,7 @@ const char *imv_branches_follow_the_value(void)
 
 /*
  * COMPARED: the results of five comparisons of @x with an immediate value, one bit each.
- * CALCULATED: the same comparisons of @x with the variable @y.
+ * CALCULATED: the results of the same comparisons of @x with the variable @y.
  */
 #define COMPARED(x, name)						\
 	(imv_equal(x, name) | imv_below(x, name) << 1 | imv_at_most(x, name) << 2 | \
@@ -338,8 +338,9 @@ const char *imv_changes_many_values_in_one_batch(void)
 }
 
 /*
- * Data of the stress test.  In generation g, every byte of every value is g % 251 + 1, so that
- * count_unexpected_value() recognises a value that mixes two generations, or that is too old.
+ * Data of the stress test.  In generation g, every byte of every value is g % 251 + 1.  So
+ * count_unexpected_value() recognises a value that is too old, or whose bytes are from two
+ * generations.
  */
 static DEFINE_IMV(u8, storm1);
 static DEFINE_IMV(u16, storm2);

@@ -150,7 +150,7 @@ const char *markers_2006_call_probes(void)
 
 const char *markers_2006_pass_arguments(void)
 {
-	/* Cast the probe, as clients did whose headers declared another type for probes. */
+	/* Cast the probe, as those clients did whose headers declared another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
 				(marker_probe_func *)(void *)check_ten_args) == 1);
 	ten_args_seen = false;

@@ -13,8 +13,8 @@
 /*
  * NR_CONNECTED probes stay connected: every execution of the marker must call each of these probes
  * exactly once, with the probe's own private data.  One more probe is connected and disconnected
- * repeatedly, with the private data &dead[0], &dead[1] and so on in turn.  dead[i] is true while no
- * probe with &dead[i] is connected; a call with &dead[i] is then an error.
+ * repeatedly, with the private data &dead[0], &dead[1] and so on in turn.  While dead[i] is true,
+ * no probe with the private data &dead[i] is connected, and a call with these data is an error.
  */
 #define NR_CONNECTED	3
 #define NR_ADDRESSES	4

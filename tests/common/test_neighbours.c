@@ -49,12 +49,13 @@ static u8 *get_site_addr(unsigned int i)
 }
 
 /*
- * Register all sites in one table or, if @second is not NULL, the last half of the sites in a
- * second table with the owner @second.  If is_compact is set, the tables are compact.
+ * Register all sites in one table.  If @second_owner is not NULL, register the last half of the
+ * sites in a second table instead, whose owner is @second_owner.  If is_compact is set, the tables
+ * are compact.
  */
-static int register_all_sites(const char *second)
+static int register_all_sites(const char *second_owner)
 {
-	unsigned int i, nr = second ? 2 : 1;
+	unsigned int i, nr = second_owner ? 2 : 1;
 	int err = 0;
 
 	for (i = 0; i < NR; i++) {
@@ -64,7 +65,7 @@ static int register_all_sites(const char *second)
 	}
 	for (i = 0; i < nr && !err; i++) {
 		tables[i] = (struct patcher_table) {
-			.nr = NR / nr, .module = THIS_MODULE, .owner = i ? second : owner,
+			.nr = NR / nr, .module = THIS_MODULE, .owner = i ? second_owner : owner,
 			.alike.len = INSN,
 		};
 		if (is_compact)
@@ -242,7 +243,7 @@ const char *patcher_checks_lengths_of_neighbours(void)
 	return NULL;
 }
 
-/* A batch is refused if its last sites belong to the table of another owner, or to no table. */
+/* A batch is refused if its last sites belong to a table that has another owner, or to no table. */
 const char *patcher_checks_owners_of_neighbours(void)
 {
 	backwards = false;

@@ -111,7 +111,7 @@ const char *markers_unchanged_without_memory(void)
 	hit_marker();
 	EXPECT(calls == 1);
 
-	/* A hit must call the probe exactly if unregistering the probe has failed. */
+	/* A hit must call the probe if, and only if, unregistering the probe has failed. */
 	for (nth = 1; nth < FAR && fail_allocation_of(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit_marker();
@@ -191,7 +191,7 @@ static bool is_typed_probe_called(void)
 
 /*
  * If an allocation fails, registering a typed probe may fail or succeed.  A hit must call the probe
- * exactly if the probe is registered.
+ * if, and only if, the probe is registered.
  */
 const char *typed_unchanged_without_memory(void)
 {

@@ -32,7 +32,8 @@ static noinline void hit_marker(void)
 }
 
 /*
- * Return the marker name of probe @i: a name of its own if by_name is set, else one name for all.
+ * Return the marker name for which probe @i is registered: a separate name for each probe if
+ * by_name is set, else the same name for all probes.
  */
 static const char *choose_marker_name(unsigned int i, char *name)
 {
@@ -65,8 +66,8 @@ static int unregister_probes(unsigned int nr)
 }
 
 /*
- * Return a time in ns: in the kernel the time of the clock, in user space the CPU time of this
- * thread.
+ * Return a time in ns: in the kernel, the time that a clock shows; in user space, the CPU time of
+ * this thread.
  */
 static u64 read_registration_clock_ns(void)
 {

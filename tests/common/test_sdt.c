@@ -114,7 +114,7 @@ const char *sdt_calls_handlers(void)
 	return NULL;
 }
 
-/* The address to which record_caller() returned when it was last called. */
+/* Return address of the last call of record_caller(). */
 static const void *caller;
 
 static noinline void record_caller(void *private, const struct sdt_hit *hit)
@@ -371,7 +371,7 @@ const char *sdt_promotes_breakpoints(void)
 
 	EXPECT(sdt_promote("hot@", true) == -EINVAL);
 	EXPECT(sdt_promote("nowhere", true) == -ENOENT);
-	/* Some matching sites have the flavour nop or split, which cannot hold a jump. */
+	/* Some matching sites have the flavour "nop" or "split", and cannot hold a jump. */
 	EXPECT(sdt_promote("seven", true) == -EINVAL);
 	EXPECT(!sdt_attach("hot", record_hit, &first));
 	hit_probe_hot(1);

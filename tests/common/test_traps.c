@@ -122,7 +122,10 @@ const char *patcher_sets_permanent_breakpoints(void)
 	EXPECT(!store_trap(nop, nop_trap));
 	EXPECT(count_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
-	/* A registered table is refused as such, although its site holds no instruction now. */
+	/*
+	 * Registering the table again is refused because it is registered already, although its
+	 * site holds no instruction now.
+	 */
 	EXPECT(patcher_register(&table) == -EBUSY);
 	EXPECT(execute_site() == TRAPPED);
 	/*

@@ -4,7 +4,7 @@
  * tracepoint module_get, contains several markers.  callbacks_own() is a callback of a tracepoint
  * that this module defines.
  *
- * Writing to the parameter "fire" executes the module's own tracepoint.  Writing 1 or 0 to the
+ * A write to the parameter "fire" executes the module's own tracepoint.  A write of 1 or 0 to the
  * parameter "itself" registers or unregisters callbacks_get() at module_get directly, without a
  * marker.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A stress test of changes in core text: a branch of lcm() and a constant of int_pow() are replaced
+ * A stress test of changes in core text: a branch in lcm() and a constant in int_pow() are replaced
  * repeatedly, while a thread on each CPU calls the functions and checks their results.
  */
 #include <linux/compiler.h>
@@ -16,7 +16,10 @@
 
 #define SEARCHED	96
 #define MAX_STATES	4
-/* Number of changes after which both sites have had all their forms and hold the first form. */
+/*
+ * Number of changes after which both sites have held each of their forms, and hold the first form
+ * again.
+ */
 #define ALL_FORMS	12
 
 /**

@@ -18,14 +18,14 @@ bool needs_more_registrations(void);
 int stop_registering_site(void);
 
 /*
- * Redirect one function in two threads at the same time, then restore the function.  Return 0 if
- * one thread got 0 and the other thread -EBUSY.
+ * Redirect one function in two threads at the same time, then restore the function.  Return 0 if 0
+ * was returned to one thread, and -EBUSY to the other thread.
  */
 int redirect_in_two_threads(struct patcher_detour *detour);
 
 /*
- * Unregister @site in two threads at the same time.  Return 0 if one thread got 0 and the other
- * thread -EINVAL.
+ * Unregister @site in two threads at the same time.  Return 0 if 0 was returned to one thread, and
+ * -EINVAL to the other thread.
  */
 int unregister_in_two_threads(struct patcher_core_site *site);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to kmarkers_test_events/hit in
- * debugfs calls the function hit_NAME() below, once or TIMES times.  Some markers are hit in
+ * Markers with every kind of format.  A write of "NAME" or "NAME TIMES" to kmarkers_test_events/hit
+ * in debugfs calls the function hit_NAME() below, once or TIMES times.  Some markers are hit in
  * interrupts, in handlers of kprobes, and while the hit of another marker is recorded.
  */
 #include <linux/debugfs.h>
@@ -156,7 +156,7 @@ static int register_breakpoint_kprobe(void)
 /*
  * Hit ev_nested during a hit of ev_outer.  This is the handler of a kprobe on
  * kmarkers_layout_compute_size(), which a hit calls before it reserves a record.  The kprobe uses
- * ftrace, so the handler runs in the context of the caller.
+ * ftrace, so its handler runs in the context of the hit.
  */
 static int hit_nested_marker(struct kprobe *probe, struct pt_regs *regs)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers for tests of trace events.  Writing "NAME" or "NAME TIMES" to the parameter hit calls the
- * function hit_NAME() below on every CPU, once or TIMES times.  Two modules are built from this
- * file, so that both modules have markers of the same names.  With fail=1 the init function returns
- * an error; with wait=1 the init function waits until the parameter wait is 0.
+ * Markers for tests of trace events.  A write of "NAME" or "NAME TIMES" to the parameter "hit"
+ * calls the function hit_NAME() below on every CPU, once or TIMES times.  Two modules are built
+ * from this file, so that both modules have markers of the same names.  With fail=1 the init
+ * function returns an error; with wait=1 the init function waits until the parameter "wait" is 0.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>

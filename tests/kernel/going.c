@@ -103,7 +103,10 @@ static struct perf_event *open_event;
 static char perf_record[80];
 module_param_string(perf_record, perf_record, sizeof(perf_record), 0400);
 
-/* The record of a hit of the marker fd_request, whose last field is the place of a string. */
+/*
+ * The record of a hit of the marker fd_request.  Its last field gives the place of a string in the
+ * record.
+ */
 struct request_record {
 	struct trace_entry entry;
 	unsigned long sector;

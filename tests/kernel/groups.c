@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module with two benchmark groups.  The parameter fault selects a fault of the second group.
+ * A module with two benchmark groups.  The parameter "fault" selects a fault of the second group.
  * With most faults, loading the module must fail.
  */
 #include <linux/delay.h>
@@ -155,8 +155,8 @@ static void inject_fault(void)
 
 /*
  * Keep CPU 0 busy for @ms milliseconds, at a higher priority than the thread of a benchmark run.
- * Files that are read meanwhile show a run that has begun and measured nothing.  @ms must be less
- * than 1000: the kernel throttles real-time threads that run for longer.
+ * Files that are read meanwhile show a run that has begun but has not measured anything.  @ms must
+ * be less than 1000: the kernel throttles real-time threads that run for longer.
  */
 static int keep_cpu_busy(void *ms)
 {
@@ -186,7 +186,10 @@ static int set_busy_ms(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	/* Refuse the write while the module loads: if init fails, the thread's code is freed. */
+	/*
+	 * Refuse the write while the module is being loaded: if init failed, the code of the thread
+	 * would be freed.
+	 */
 	if (THIS_MODULE->state != MODULE_STATE_LIVE)
 		return -EBUSY;
 	stop_keeper();

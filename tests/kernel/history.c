@@ -3,9 +3,8 @@
  * A client of the marker interfaces of 2006 to 2009.  The only header of markers that this file
  * includes is the historical <linux/marker.h>.
  *
- * Writing the name of a marker to the parameter "set" connects a probe with the prototype of 2006
- * to the marker; the parameter "connected" is the result.  Two tracepoint callbacks contain
- * markers.
+ * A write of a marker's name to the parameter "set" connects a probe with the prototype of 2006 to
+ * the marker; the parameter "connected" is the result.  Two tracepoint callbacks contain markers.
  */
 #include <linux/marker.h>
 #include <linux/module.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A hundred markers, many_000 to many_099.  Writing N to the parameter "pass" hits each marker N
+ * A hundred markers, many_000 to many_099. A write of N to the parameter "pass" hits each marker N
  * times.
  */
 #include <linux/kernel.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two faults for tests of the patcher.  The first is a foreign breakpoint: an int3 that neither
- * kmarkers nor a kprobe has stored, with a die notifier that runs after all other die notifiers.
- * The second is a wrong page: in one task, vmalloc_to_page() returns another page than the page of
- * the text.
+ * Two faults for tests of the patcher.  The first fault is a foreign breakpoint: an int3 that
+ * neither kmarkers nor a kprobe has stored, with a die notifier that runs after all other die
+ * notifiers.  The second fault is a wrong page: in one task, vmalloc_to_page() returns a page that
+ * is not the page of the text.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>

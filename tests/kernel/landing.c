@@ -10,8 +10,9 @@
  *	compare	a cmp of eax with 0 that becomes a cmp with 3; not a jump
  *	plain	code that does not change
  *
- * Writing 0 or 1 to a parameter switches the jump of that name off or on.  Reading a parameter
- * calls the function of that name and returns the result: 43, or 36 if a jump skipped the add.
+ * A write of 0 or 1 to a parameter switches the jump that has the parameter's name off or on.  A
+ * read of a parameter calls the function that has the parameter's name, and returns the result: 43,
+ * or 36 if a jump skipped the add.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

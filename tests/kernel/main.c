@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The test cases of tests/common, in a module.  Writing the name of a case to the parameter run
- * runs the case, and writing "all" runs all cases; the write returns when the cases have ended.
+ * The test cases of tests/common, in a module.  A write of a case's name to the parameter "run"
+ * runs the case, and a write of "all" runs all cases; the write returns when the cases have ended.
  * The parameter also works while the kernel is locked down, which restricts debugfs.  In debugfs,
- * kmarkers_test/results shows the results as KTAP.  Writing N to kmarkers_test/fail_at makes the
- * N-th allocation of the writing task fail; the file reads 1 until this allocation has failed, then
- * 0.
+ * kmarkers_test/results shows the results as KTAP.  A write of N to kmarkers_test/fail_at makes the
+ * N-th allocation of the writing task fail.  A read of this file returns 1 until this allocation
+ * has failed, then 0.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -138,7 +138,7 @@ static int set_fail_at(void *unused, u64 nth)
 	return err;
 }
 
-/* Handle a read of the file fail_at: 0 if the allocation has failed, else 1. */
+/* Handle a read of the file "fail_at": 0 if the allocation has failed, else 1. */
 static int read_fail_at(void *unused, u64 *pending)
 {
 	*pending = !test_has_allocation_failed();

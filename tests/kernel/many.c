@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ten thousand markers of different names, many_0000 to many_9999.  Writing N to the parameter
+ * Ten thousand markers of different names, many_0000 to many_9999.  A write of N to the parameter
  * "pass" hits each marker N times.
  */
 #include <linux/build_bug.h>

@@ -5,9 +5,9 @@
  * toggled, and a kprobe is registered and unregistered.
  *
  * Each execution of the site must read FIRST or SECOND.  With probes=1, three sites of SDT probes
- * are executed each time, and each must call a handler once.  With changes=1, another handler is
- * meanwhile attached and detached, and a breakpoint site is promoted to a jump and demoted.
- * kmarkers_test_noise/counts in debugfs shows the number of executions.
+ * are executed each time, and each of these sites must call a handler once.  With changes=1,
+ * another handler is meanwhile attached and detached, and a breakpoint site is promoted to a jump
+ * and demoted.  kmarkers_test_noise/counts in debugfs shows the number of executions.
  */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose SDT probes are all of the flavour note: the module has no table of patch sites. */
+/*
+ * A module in which the flavour of all SDT probes is "note", so that the module has no table of
+ * patch sites.
+ */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parameter "pass" of modules with sites: writing N executes the sites N times. */
+/* The parameter "pass" of modules with sites: a write of N executes the sites N times. */
 #ifndef TESTS_KERNEL_PASS_H
 #define TESTS_KERNEL_PASS_H
 
@@ -10,8 +10,8 @@
 #include "each.h"
 
 /*
- * Define the parameter, with a description. Writing N calls @execute N times, with N - 1, N - 2 and
- * so on down to 0.
+ * Define the parameter, with a description. A write of N calls @execute N times, with the argument
+ * N - 1, N - 2 and so on down to 0.
  */
 #define DEFINE_PASS(execute, description)				\
 static int set_pass(const char *text, const struct kernel_param *unused) \

@@ -63,8 +63,8 @@ static const struct bpf_raw_event_map *find_raw_event(const char *name)
 }
 
 /*
- * The attached functions.  detach_program() detaches only these, because the kernel warns if a
- * function is detached that is not attached.
+ * The attached functions.  detach_program() detaches only functions in this list, because the
+ * kernel warns if a function is detached that is not attached.
  */
 static struct attached {
 	const char *name;

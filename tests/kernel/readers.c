@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A marker for each row of readers.h, whose events tracers must decode correctly.  Writing to the
- * parameter hit hits each marker once.  The parameters rows_... show the rows: name, conversion,
- * filter expression and text, separated by tabs.
+ * A marker for each row of the table in readers.h.  Tracers must decode the trace events of these
+ * markers correctly.  A write to the parameter "hit" hits each marker once.  The parameters
+ * rows_... show the rows: name, conversion, filter expression and text, separated by tabs.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SDT probes of a module: one in an inline function that two other functions call, and one of each
- * flavour but note.  Writing N to the parameter pass executes all sites N times.  With hold=1, the
- * module attaches a handler of its own, and is unloaded without detaching it.
+ * flavour except "note".  A write of N to the parameter "pass" executes all sites N times.  With
+ * hold=1, the module attaches a handler of its own, and is unloaded without detaching it.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

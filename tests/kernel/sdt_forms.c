@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A hundred probes like those of the FreeBSD kernel, for paths, processes, the scheduler, timeouts,
- * streams, network cards, locks and memory.  The probes use all macros of FreeBSD's sdt(9).
- * Writing N to the parameter pass executes the sites N times.
+ * streams, network cards, locks and memory.  The probes use all macros of FreeBSD's sdt(9).  A
+ * write of N to the parameter "pass" executes the sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

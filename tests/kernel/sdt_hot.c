@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two SDT probes with sites of the flavour breakpoint.  A site that is hit often is promoted to a
- * jump.  A kprobe on the one-byte nop before the first site keeps that site from being promoted.
- * Writing N to the parameter pass executes both sites N times.
+ * Two SDT probes with sites whose flavour is "breakpoint".  A site that is hit often is promoted to
+ * a jump.  A kprobe on the one-byte nop before the first site keeps that site from being promoted.
+ * A write of N to the parameter "pass" executes both sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

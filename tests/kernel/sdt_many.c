@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ten thousand SDT probes of the flavour jump, many:::p0000 to many:::p9999. */
+/* Ten thousand SDT probes whose flavour is "jump", many:::p0000 to many:::p9999. */
 #define MANY_PROVIDER	many
 #define MANY_FLAVOUR	SDT_JUMP
 

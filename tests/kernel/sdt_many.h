@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ten thousand SDT probes, p0000 to p9999, of the provider MANY_PROVIDER.  Each has one site, of
- * the flavour MANY_FLAVOUR.  Writing N to the parameter pass executes each site N times.
+ * Ten thousand SDT probes, p0000 to p9999, of the provider MANY_PROVIDER.  Each probe has one site,
+ * whose flavour is MANY_FLAVOUR.  A write of N to the parameter "pass" executes each site N times.
  */
 #ifndef TESTS_KERNEL_SDT_MANY_H
 #define TESTS_KERNEL_SDT_MANY_H

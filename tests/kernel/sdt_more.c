@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SDT probes of the provider tsdt, which kmarkers_test_sdt defines, too.  The probe io-start is
- * equal in both modules, trapped has different types of arguments in the two modules, and kinds has
- * an argument of each kind.  Writing N to the parameter pass executes the sites N times.  With
- * first=N, the init function executes the sites N times.
+ * SDT probes of the provider tsdt, which kmarkers_test_sdt defines, too.  The probe io-start is the
+ * same in both modules.  The types of the arguments of the probe trapped differ between the
+ * modules.  The probe kinds has an argument of each kind.  A write of N to the parameter "pass"
+ * executes the sites N times.  With first=N, the init function executes the sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

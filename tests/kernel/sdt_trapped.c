@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ten thousand SDT probes of the flavour breakpoint, trapped:::p0000 to trapped:::p9999. */
+/* Ten thousand SDT probes whose flavour is "breakpoint", trapped:::p0000 to trapped:::p9999. */
 #define MANY_PROVIDER	trapped
 #define MANY_FLAVOUR	SDT_BREAKPOINT
 

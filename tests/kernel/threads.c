@@ -29,7 +29,7 @@ static int call_pass_repeatedly(void *data)
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
 		/*
-		 * Report a quiescent state to RCU Tasks: the replacement of a site of several
+		 * Report a quiescent state to RCU Tasks: a test that replaces a site of several
 		 * instructions waits for a grace period of RCU Tasks.
 		 */
 		cond_resched_tasks_rcu_qs();

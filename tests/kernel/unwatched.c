@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose init function hits a marker while RCU watches the CPU or, with idle=1, while RCU
- * does not, as in the idle loop.  A kernel with PROVE_RCU must report the second case.
+ * A module whose init function hits a marker: by default while RCU watches the CPU; with idle=1
+ * while RCU does not watch the CPU, as in the idle loop.  A kernel with PROVE_RCU must report the
+ * second case.
  */
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
@@ -20,7 +21,7 @@ static void count_unwatched_hit(void *probe_private, void *call_private, const c
 	unwatched_hits++;
 }
 
-static noinline void unwatched_hit(void)
+static noinline void hit_unwatched_marker(void)
 {
 	trace_mark(unwatched, MARK_NOARGS);
 }
@@ -36,7 +37,7 @@ static int __init unwatched_init(void)
 	local_irq_save(flags);
 	if (idle)
 		ct_idle_enter();
-	unwatched_hit();
+	hit_unwatched_marker();
 	if (idle)
 		ct_idle_exit();
 	local_irq_restore(flags);

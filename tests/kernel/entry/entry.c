@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions whose entries and exits are recorded.  Writing N to the parameter pass makes N passes;
- * writing N to storm makes N passes on each of two CPUs at the same time.  In each pass
+ * Functions whose entries and exits are recorded.  A write of N to the parameter "pass" makes N
+ * passes; a write of N to the parameter "storm" makes N passes on each of two CPUs at the same
+ * time.  In each pass
  *
  *	te_leaf		is called twice, once by a jump from te_tail
  *	te_many_returns	is called once; has several return statements and a 128-bit result
@@ -48,8 +49,8 @@ static noinline __noclone __used unsigned long te_split(unsigned long value)
 }
 
 /*
- * A function in init text.  Its records precede the records of those functions in other text that
- * follow in this file.
+ * A function in init text.  The functions that follow in this file are in other text; their records
+ * follow the records of this function.
  */
 static noinline __noclone unsigned long __init te_early(unsigned long value)
 {
@@ -58,7 +59,7 @@ static noinline __noclone unsigned long __init te_early(unsigned long value)
 }
 
 /*
- * A function with a record behind the end of the table: kmarkers_entry must not read this record.
+ * A function whose record is behind the end of the table: kmarkers_entry must not read this record.
  */
 asm(".pushsection .text\n"
 	"	.type te_behind, @function\n"
@@ -152,7 +153,7 @@ static int te_call_repeatedly(void *done)
 	return 0;
 }
 
-/* Handle a write to the parameter storm: make passes in threads on the first two online CPUs. */
+/* Handle a write to the parameter "storm": make passes in threads on the first two online CPUs. */
 static int te_storm(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *threads[2] = { NULL };
@@ -191,7 +192,9 @@ static int te_calls_never_returns(void *unused)
 	te_never_returns();
 }
 
-/* Handle a write to the parameter never: call a function that does not return, in a new thread. */
+/*
+ * Handle a write to the parameter "never": call a function that does not return, in a new thread.
+ */
 static int te_set_never(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *thread = kthread_run(te_calls_never_returns, NULL, "te_never");

@@ -5,7 +5,7 @@
  * is stored with its old value, so the functions do not change.
  *
  * Also measures, on a CPU that executes none of the functions, the longest gap between two readings
- * of the clock.  The parameter interrupt sends IPI rounds without stores, for comparison with the
+ * of the clock.  The parameter "interrupt" sends IPI rounds without stores, for comparison with the
  * gap during a switch.
  */
 #include <linux/compiler.h>

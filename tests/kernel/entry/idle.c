@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A cpuidle driver whose only idle state calls a recorded function (built with entry.mk) instead of
- * halting the CPU, so that the function is called where RCU does not watch the CPU.  The parameter
- * idle registers the driver.
+ * halting the CPU, so that the function is called where RCU does not watch the CPU. The parameter
+ * "idle" registers the driver.
  */
 #include <linux/atomic.h>
 #include <linux/cpuidle.h>
