@@ -11,7 +11,7 @@ debugfs=/sys/kernel/debug/kmarkers
 tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
-# The control file in debugfs cannot be written under Secure Boot; the parameter can.
+# Under Secure Boot the control file in debugfs cannot be written, but this parameter can.
 # shellcheck disable=SC2034 # for the scripts that source this
 entry_control=/sys/module/kmarkers_entry/parameters/control
 core="kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
@@ -176,8 +176,8 @@ patcher_stat() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
-# hashes_are_freed: succeeds if the trace shows the release of each hash of ftrace whose allocation it
-# shows. /tmp/hashes collects both, because the trace may lose old records.
+# hashes_are_freed: succeeds if the trace shows the release of each hash of ftrace whose allocation
+# it shows. /tmp/hashes collects allocations and releases, because the trace may lose old records.
 hashes_are_freed() {
 	sed -n 's/.* \(kmalloc\): call_site=[a-z_]*ftrace_hash+[^ ]* ptr=\([^ ]*\).*/\1 \2/p
 		s/.* \(kfree\): .* ptr=\([^ ]*\).*/\1 \2/p' "$tracing"/trace >>/tmp/hashes
@@ -214,8 +214,8 @@ check_filters_are_freed() {
 	result $? "$name"
 }
 
-# expedite_grace_periods 0/1: with 1, expedite RCU grace periods; with 0, stop that. A kernel with
-# PREEMPT_RT sets rcu_normal at boot, which has to be cleared first.
+# expedite_grace_periods 0/1: with 1, expedite RCU grace periods; with 0, end the expediting. A
+# kernel with PREEMPT_RT sets rcu_normal at boot, which has to be cleared first.
 expedite_grace_periods() {
 	[ "$1" = 0 ] || put 0 /sys/kernel/rcu_normal
 	put "$1" /sys/kernel/rcu_expedited
@@ -246,7 +246,7 @@ no_vmalloc_area_of() {
 
 # is_preempted COMMAND: succeeds if a busy task on the same CPU preempts COMMAND at least 8 times,
 # or at least once in each 25 ms that COMMAND runs, on average. On a fast machine COMMAND may end
-# before the eighth time; on a busy one, ticks of the guest are late.
+# before the eighth preemption; on a busy machine, ticks of the guest are late.
 is_preempted() {
 	taskset 1 sh -c 'while :; do :; done' &
 	busy=$!
@@ -275,9 +275,9 @@ print_memory_kib() {
 }
 
 # grows_less_than KIB COMMAND...: run COMMAND once, and then four times; succeeds if the kernel's
-# memory grows by less than KIB KiB in the four times. Try up to three times, because the kernel
-# may also keep memory for later. If the kernel has kmemleak, which reports leaks at the end, do
-# nothing: the debugging of such kernels frees memory late.
+# memory grows by less than KIB KiB in the four times. Try this up to three times, because the
+# kernel may also keep memory for later. If the kernel has kmemleak, which reports leaks at the end,
+# do nothing: the debugging of such kernels frees memory late.
 grows_less_than() {
 	[ ! -e /sys/kernel/debug/kmemleak ] || return 0
 	kib=$1

@@ -5,7 +5,8 @@
 . /tests/lib.sh
 
 run_cases() {
-	# Shorten grace periods, so that a missing wait for one is more likely to cause a fault.
+	# Shorten grace periods: a fault then becomes more likely if code fails to wait for a grace
+	# period.
 	expedite_grace_periods 1
 	ran=0
 	# shellcheck disable=SC2013 # a name is one word

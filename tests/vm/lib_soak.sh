@@ -17,7 +17,8 @@ recorder=$tracing/instances/soak
 # the other.
 residents="kmarkers_test kmarkers_test_core kmarkers_test_entry kmarkers_test_sdt kmarkers_test_hundred"
 visitors="example_typed kmarkers_test_fields kmarkers_test_sdt_more kmarkers_test_notes kmarkers_test_events"
-# Cases of kmarkers_test that can run while other code changes text, and that restore all values.
+# The cases of kmarkers_test that can run while other code changes text, and that restore all
+# values.
 storm_cases="patcher_storm_of_jumps patcher_storm_of_kinds patcher_storm_of_traps markers_storm
 	markers_storm_exactly_once typed_storm_exactly_once sdt_storm_exactly_once core_text_storm"
 # The limit for the growth of kernel memory from the second round to the end, in kB.
@@ -129,8 +130,8 @@ print_written_records() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$recorder/trace"
 }
 
-# print_hit_counts: print four numbers: entries of te_leaf, exits of te_leaf, hits of an SDT probe,
-# and records written to the trace instance
+# print_hit_counts: print four numbers: of entries of te_leaf, of exits of te_leaf, of hits of an
+# SDT probe, and of records written to the trace instance
 print_hit_counts() {
 	echo "$(entry_hits entry te_leaf) $(entry_hits exit te_leaf)" \
 		"$(awk '/^tsdt:.*:io-start / { sum += $5 } END { print sum + 0 }' "$debugfs/sdt/list")" \
@@ -149,9 +150,9 @@ marker_counts() {
 	cat "$markers_dir"/many_00?/stats | sed -n 's/^hits //p' | sort -u
 }
 
-# text_now: print the bytes of every site, and of the two functions of the kernel that are changed.
-# Of a typed marker's stub only the first instruction is printed: the following bytes still contain
-# the address of the last probe, and are unused while the marker is off.
+# text_now: print the bytes of every site, and the bytes of the two kernel functions that the test
+# changes. Of a typed marker's stub only the first instruction is printed: the following bytes still
+# contain the address of the last probe, and are unused while the marker is off.
 text_now() {
 	awk '$2 ~ /^__marker_stub_/ { split($2, part, "+"); if (part[1] == stub) next; stub = part[1] }
 		{ print }' "$debugfs/patcher/sites"

@@ -8,8 +8,8 @@
 cpu1=/sys/devices/system/cpu/cpu1/online
 
 # in_background NAME COMMAND: repeat the command in the background until /tmp/background is removed.
-# /tmp/turns.NAME has the number of repetitions that succeeded, /tmp/vain.NAME the number of those
-# that failed, and /tmp/why.NAME the last error.
+# /tmp/turns.NAME has the number of repetitions that succeeded, /tmp/vain.NAME the number of
+# repetitions that failed, and /tmp/why.NAME the last error.
 in_background() {
 	name=$1
 	shift
@@ -92,7 +92,8 @@ toggle_livepatch() {
 	remove_owner livepatch || remove_late_livepatch
 }
 
-# Use a kprobe in the kernel and a uprobe in a program, which set breakpoints of their own.
+# Use a kprobe in the kernel and a uprobe in a program: both set breakpoints that kmarkers did not
+# set.
 toggle_probes() {
 	add_probe noise "$getpid" "$call" &&
 		echo "p:kmarkers/user /bin/busybox:$busybox_entry" >>"$tracing"/uprobe_events &&

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs the suites of make check, in the order below, or those that KMARKERS_SUITES names. make check
-# runs two guests in parallel, each with one of the two lists, which take about the same time.
+# Runs the suites of `make check`, in the order below, or the suites that KMARKERS_SUITES names.
+# `make check` runs two guests in parallel. Each guest runs one of the two lists of suites, which
+# take about the same time.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Tests modules of DKMS packages, built twice: unmarked, and marked (with markers). Modules that
-# load unmarked must also load marked; then their markers must be traced and switched, and the
-# modules must unload and load again. /dkms has a folder for each package, with the folders unmarked
-# and marked, a file order with the names of its modules, and a file stock with the names of the
-# stock modules that they need.
+# Tests the modules of DKMS packages, which were built twice: unchanged, and with markers added to
+# their source. Each module that loads unchanged must also load with markers; then its markers must
+# be traced and switched, and the module must unload and load again. /dkms has a folder for each
+# package. In this folder, the folder "unmarked" has the unchanged modules, the folder "marked" has
+# the modules with markers, the file "order" has the names of the modules, and the file "stock" has
+# the names of the kernel's own modules that they need.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -13,9 +14,9 @@ print_module_name() {
 	basename "${1%.ko}" | tr - _
 }
 
-# insert_file FILE: load a module; the text of an error is in /tmp/said. The init function of a
-# driver may wait for its device for ever, and cannot be killed, so insert_file fails after a minute
-# and sets $waiting.
+# insert_file FILE: load a module; the text of an error is in /tmp/said. A driver's init function
+# may wait for its device for ever, and cannot be killed. So insert_file waits for at most a minute,
+# then sets $waiting and fails.
 insert_file() {
 	rm -f /tmp/code
 	(
@@ -34,7 +35,7 @@ insert_file() {
 }
 
 # load_files KIND FILES: load the FILES of the package's folder KIND (marked or unmarked); set
-# $there to those that were loaded, the last one first
+# $there to the files that were loaded, the last file first
 load_files() {
 	there=
 	waiting=
@@ -94,11 +95,11 @@ switch_20_times() {
 	done
 }
 
-# check_marked_modules: test the modules of the package that were built with added markers
+# check_marked_modules: test the package's modules with markers
 check_marked_modules() {
 	wanted=$there
 	load_files marked "$(cat "$dir/order")"
-	same "$package: the modules that load unmarked also load marked" "$there" "$wanted"
+	same "$package: the modules that load without markers also load with markers" "$there" "$wanted"
 	try "$package: its markers are switched on" put 'km_* trace' "$debugfs/markers/control"
 	try "$package: its functions are switched on" switch_functions count
 	put "" "$tracing/trace"
@@ -116,14 +117,14 @@ check_marked_modules() {
 	try "$package: its modules unload again" unload_files
 }
 
-# log_foreign begins|ends: write a line to the kernel's log. The host ignores faults between these
-# two lines, because they are faults of unmarked modules.
+# log_foreign begins|ends: write a line to the kernel's log. The host ignores faults that the kernel
+# logs between these two lines, because modules that do not use kmarkers cause these faults.
 log_foreign() {
 	echo "<5>kmarkers-job: foreign code $1" >/dev/kmsg
 }
 
-# check_package: load and unload the package's original modules; if that succeeds, test the modules
-# with added markers
+# check_package: load and unload the package's unchanged modules; if that succeeds, test the modules
+# with markers
 check_package() {
 	while read -r file; do
 		loaded "$(print_module_name "$file")" || insmod "/stock/$file"
@@ -135,13 +136,13 @@ check_package() {
 	unloaded=$?
 	log_foreign ends
 	if [ -n "$waiting" ]; then
-		skip "$package" "the init function of an unmarked module does not end"
+		skip "$package" "the init function of one of its modules does not end"
 	elif [ -z "$there" ]; then
-		skip "$package" "none of its modules loads unmarked"
+		skip "$package" "none of its modules loads"
 	elif [ $unloaded != 0 ]; then
-		skip "$package" "its unmarked modules do not unload"
+		skip "$package" "its modules do not unload, even without markers"
 	elif ! log_is_clean; then
-		skip "$package" "its unmarked modules make the kernel warn"
+		skip "$package" "its modules make the kernel warn, even without markers"
 	else
 		check_marked_modules
 	fi

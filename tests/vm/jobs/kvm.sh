@@ -104,7 +104,7 @@ run_kvm-guests() {
 	run_step table scripts/kmarkers table results/local/latest --tier vm
 }
 
-# copy_modules: copy the modules to where "make modules" builds them
+# copy_modules: copy the modules to where `make modules` builds them
 copy_modules() {
 	local folder name names
 	for folder in $(sed -n 's/^obj-m += //p' Kbuild | tr -d /); do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Makes an indirect call to an ENDBR, and one to the instruction behind the ENDBR. The host expects
-# that the second call kills the kernel, and that the kernel reports no other fault.
+# Makes two indirect calls: one to an ENDBR, and one to the instruction behind an ENDBR. The host
+# expects that the second call kills the kernel, and that the kernel reports no other fault.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs the suites that work under Secure Boot: those that do not write to debugfs, since the kernel
-# is locked down.
+# Runs the suites that work under Secure Boot. The kernel is then locked down, so these suites do
+# not write to debugfs.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
