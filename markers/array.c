@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arrays of probes, which hits of markers read while probes are added and removed.  Callers that
- * change an array hold the lock of the marker registry.
+ * Arrays of probes.  A hit of a marker reads an array without a lock, even while probes are added
+ * or removed.  Callers that change an array hold the lock of the marker registry.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>

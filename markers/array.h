@@ -9,7 +9,7 @@
 #include <kmarkers/marker.h>
 
 /**
- * struct probe_array - an array of probes that markers read under RCU
+ * struct probe_array - an array of probes, which each hit of a marker reads under RCU
  * @rcu: used to free the array after a grace period
  * @nr: number of used elements of @probe, including removed probes
  * @live: number of probes that were not removed

@@ -15,8 +15,8 @@
  * Call the probes of @hit_marker. This is a macro because va_start() needs @last, the last named
  * parameter of the function.
  *
- * The marker, the private data and the format are kept in memory (struct marker_call).  Keeping
- * them in callee-saved registers would mean to save and restore these registers at each hit.
+ * The marker, the private data and the format are kept in memory (struct marker_call). In
+ * callee-saved registers, these data would force each hit to save and restore the registers.
  *
  * The load of the array pairs with rcu_assign_pointer() in publish_probes(). A published array is
  * not empty.

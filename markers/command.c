@@ -28,8 +28,8 @@ const struct control_command *marker_command_find(const char *word)
 }
 
 /*
- * Return the command for a word that was written to a debugfs file enable: "trace" for the word
- * "1", "-trace" for "0", NULL for any other word.
+ * Return the command for a word that was written to a debugfs file "enable": the command "trace"
+ * for the word "1", the command "-trace" for "0", NULL for any other word.
  */
 const struct control_command *marker_command_parse_enable_word(const char *word)
 {
@@ -39,7 +39,7 @@ const struct control_command *marker_command_parse_enable_word(const char *word)
 }
 
 /**
- * marker_command_parse_line() - parse a line written to the file control
+ * marker_command_parse_line() - parse a line written to the file "control"
  * @line: "PATTERN COMMAND", "attach FUNCTION [NAME]" or "detach NAME", with one
  *	space between words; modified
  * @request: set to the parsed request, with pointers into @line

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parsing of commands that are written to the debugfs files control, enable and probe. */
+/* Parsing of commands that are written to the debugfs files "control", "enable" and "probe". */
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
@@ -7,11 +7,11 @@
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 
-/* Maximum length of a word that is written to the file probe or enable, in bytes. */
+/* Maximum length of a word that is written to the file "probe" or "enable", in bytes. */
 #define CONTROL_WORD	32
 
 /**
- * struct control_command - a command for the markers of a name
+ * struct control_command - a command for all markers that have one name
  * @word: the command as written, such as "trace" or "-count"
  * @add: CONTROL_TRACE or CONTROL_COUNT, which the command enables; 0 if it enables nothing
  * @del: mask of CONTROL_TRACE and CONTROL_COUNT that the command disables; 0 if it disables nothing
@@ -29,7 +29,7 @@ enum control_verb {
 };
 
 /**
- * struct control_request - a parsed line that was written to the file control
+ * struct control_request - a parsed line that was written to the file "control"
  * @verb: kind of the request: apply a command, attach a marker or detach one
  * @command: for CONTROL_APPLY the command, else NULL
  * @object: the pattern of marker names, the function to attach a marker to, or the marker to detach

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connect probes to names of markers, and disconnect probes.  A call can connect or disconnect
+ * Connect probes to marker names, and disconnect probes.  A call can connect or disconnect the
  * probes of any number of names.  The sites (patched instructions) of all these names are switched
  * in one batch.
  *
- * All markers of a name read one RCU array of (probe, private data) pairs, so a probe is never
- * called with the private data of another probe.  To switch the markers of a name on, the sites of
- * the markers are switched first, and the array is published afterwards.  To switch the markers
- * off, the array is unpublished first.  A site that is on calls no probe while no array is
- * published.
+ * All markers that have the same name read the same RCU array of (probe, private data) pairs, so a
+ * probe is never called with the private data of another probe.  To switch markers on, their sites
+ * are switched first, and the array is published afterwards.  To switch markers off, the array is
+ * unpublished first.  A site that is on calls no probe while no array is published.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -37,8 +36,9 @@ static void publish_probes(struct marker_entry *entry, struct probe_array *array
 }
 
 /*
- * Patch the stub of each typed marker of a name to jump to the marker's iterator, which calls all
- * probes of the marker.  After an error a stub may still call the only probe directly.
+ * For each typed marker that has the name @entry, patch the marker's stub to jump to the marker's
+ * iterator, which calls all probes of the marker.  After an error a stub may still call the only
+ * probe directly.
  */
 static int patch_stubs_to_iterators(struct marker_entry *entry)
 {
@@ -59,7 +59,9 @@ static void patch_stubs_to_single_probes(struct marker_entry *entry)
 		marker_stub_use_single_probe(marker);
 }
 
-/* Add a probe to a name that already has probes, and whose sites are therefore on. */
+/*
+ * Add a probe to a name that already has probes, so that the sites of its markers are already on.
+ */
 static int add_further_probe(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
@@ -232,9 +234,10 @@ static void switch_off_markers_one_by_one(struct marker_entry *entry)
 }
 
 /*
- * Switch off the markers of names that lost their last probe: all in one batch or, if that is
- * refused because of one site or for lack of memory, as many as possible, by bisection.  A site
- * that remains on calls no probe.  It is tried again when its name next loses its last probe.
+ * Switch off all markers whose name lost its last probe.  Try this in one batch.  If the batch is
+ * refused because of one site or for lack of memory, switch off as many markers as possible, by
+ * bisection.  A site that remains on calls no probe.  The next attempt to switch off such a site is
+ * made when the last probe of its name is removed again.
  */
 static void switch_off_names(const struct marker_link *links, unsigned int nr)
 {
@@ -248,7 +251,9 @@ static void switch_off_names(const struct marker_link *links, unsigned int nr)
 	}
 }
 
-/* Switch off the markers of names whose last probe was removed. */
+/*
+ * Switch off all markers whose name lost its last probe, and unregister the hooks of these markers.
+ */
 static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
@@ -330,7 +335,7 @@ int marker_connect_probes(struct marker_link *links, unsigned int nr)
 }
 
 /**
- * marker_disconnect_probes() - disconnect probes of many names
+ * marker_disconnect_probes() - disconnect probes from many names
  * @links: the probes, each with a name.  The @err of each link is set: to 0; to -ENOENT if the
  *	probe was not connected; or to an error of patcher_apply(), after which the probe stays
  *	connected

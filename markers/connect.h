@@ -18,8 +18,8 @@ struct probe_array;
  * @array: new array of probes to publish, if the name had no probes
  * @joined: true if the probe was added to a name that had probes
  * @err: 0, or the error of this link; set by marker_disconnect_probes()
- * @switches: true if the sites of the name must be switched, because the probe is the first of the
- *	name or was the last
+ * @switches: true if the sites of the name must be switched, because the probe is the first probe
+ *	of the name, or was the last probe
  */
 struct marker_link {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The debugfs file markers/control and the module parameter control, which both take commands that
- * enable or disable many markers at a time, or attach markers to functions.
+ * The debugfs file markers/control and the module parameter "control", which both take commands
+ * that enable or disable many markers at a time, or attach markers to functions.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>

@@ -24,7 +24,7 @@
 #define NAME_BITS	10
 
 static struct {
-	struct mutex lock;		/* lock order: this mutex, then marker_registry.lock */
+	struct mutex lock;		/* taken before marker_registry.lock */
 	DECLARE_HASHTABLE(names, NAME_BITS);
 	unsigned int nr;
 } controls = {
@@ -200,12 +200,13 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
 /**
  * marker_controls_run_for_pattern() - run a command for every name that matches a pattern
  * @pattern: a pattern of glob_match()
- * @command: the command; a trace event or probe that it enables is also enabled for names of
- *	modules that are loaded later
+ * @command: the command; what it enables is also enabled for each matching name that a module
+ *	loaded later adds
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed.  The error is -ENOENT if @command only
- * disables, and @pattern matches neither a name nor a rule that enables what @command disables.
+ * Return: 0; or an error, in which case nothing is changed.  A @command that only disables returns
+ * -ENOENT if there is nothing to disable: no name matches @pattern, and no rule whose pattern
+ * matches @pattern enables the trace events or the probe that @command disables.
  */
 int marker_controls_run_for_pattern(const char *pattern, const struct control_command *command)
 {
@@ -245,8 +246,8 @@ static bool is_new_name_of_module(const struct marker_control *control,
 }
 
 /*
- * Run @command ("trace" or "count") for each new name of @module that matches a rule with @command.
- * If @command fails for one name, @command is still run for all others.
+ * Run @command ("trace" or "count") for each new marker name of @module that a rule with @command
+ * matches.  If @command fails for one name, run it for all other names nevertheless.
  */
 static void apply_rules_to_new_names(const struct module *module,
 				     const struct control_command *command)
@@ -295,9 +296,9 @@ static int add_marker_control(void *data, const struct marker *marker)
 }
 
 /*
- * Add the control of a marker attached to a function.  Skip the markers of modules: a module that
- * is being loaded adds the controls of its names itself, because rules apply to these names when
- * the module is live.
+ * Add the control of a marker attached to a function.  Skip a marker that is compiled into a
+ * module: the module notifier adds the controls of the module's marker names, because rules apply
+ * to these names only when the module is live.
  */
 static int add_function_marker_control(void *data, const struct marker *marker)
 {

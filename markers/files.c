@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The directories in debugfs, one for each name of markers, and the files in them.
+ * The debugfs directories, one for each marker name, and the files in these directories.
  *
  * Directories are created and removed when modules are loaded and unloaded.  Removing a directory
  * waits for operations on the files in it, so two locks are needed.  The lock of this source file

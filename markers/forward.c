@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Call probes of the marker API of 2006, with each argument of a va_list as a parameter. */
+/* Call probes that have the interface of 2006: pass each argument of a va_list as a parameter. */
 #include <linux/kernel.h>
 
 #include "forward.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Calling probes of the marker API of 2006, with each argument of a va_list as a parameter. */
+/*
+ * Calling probes that have the interface of 2006: each argument of a va_list becomes a parameter.
+ */
 #ifndef MARKERS_FORWARD_H
 #define MARKERS_FORWARD_H
 

@@ -36,7 +36,7 @@ static void notrace call_function_marker(unsigned long ip, unsigned long parent_
 			   compat_ftrace_get_argument(regs, 5));
 }
 
-/* Switch a marker of flavour MARKER_FUNCTION on or off. */
+/* Switch on or off a marker of the flavour MARKER_FUNCTION, which is attached to a function. */
 int marker_ftrace_switch(struct marker *marker, bool on)
 {
 	struct function_marker *function = container_of(marker, struct function_marker, marker);

@@ -132,7 +132,7 @@ static int attach_function_marker(const char *symbol, const char *name)
  * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or if the module of
  * the function is being loaded or unloaded; -EPERM if ftrace cannot trace the function or the
  * function is in a module's init text; -EEXIST if a marker has that name; -ENOMEM; -ENODEV if this
- * module is being unloaded; or an error of ftrace, if probes are registered for the name already.
+ * module is being unloaded; or, if probes are already registered for the name, an error of ftrace.
  */
 int marker_function_attach(const char *symbol, const char *name)
 {

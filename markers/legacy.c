@@ -24,8 +24,8 @@ static unsigned int count_markers_with_format(const struct marker_entry *entry, 
 }
 
 /*
- * Connect a probe of the 2006 API to the markers of a name.  Return the number of markers that call
- * the probe now; 0 on failure.
+ * Connect a probe of the 2006 API to all markers that have the name @entry.  Return the number of
+ * markers that call the probe now; 0 on failure.
  */
 static int connect_probe_of_2006_api(struct marker_entry *entry, const char *format, void *probe)
 {
@@ -48,7 +48,7 @@ static int connect_probe_of_2006_api(struct marker_entry *entry, const char *for
 }
 
 /**
- * marker_set_probe() - connect a probe to the markers of a name (2006 API)
+ * marker_set_probe() - connect a probe to all markers that have a given name (2006 API)
  * @name: the markers' name; a marker with this name must exist, with @format unless @format is NULL
  * @format: the format that the probe expects, or NULL for any
  * @probe: the probe

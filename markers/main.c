@@ -61,9 +61,10 @@ static const struct marker *find_marker_by_state_addr(const struct kmarkers_span
 }
 
 /*
- * Refuse a module with a marker in its init text, which is freed after init.  The compiler may have
- * inlined the marker's function into an init function.  kmarkers_immediate would refuse the module
- * later, but could not log the marker's name and source line.
+ * Refuse a module with a marker in its init text, which is freed after init.  The source need not
+ * show such a marker: the compiler may have inlined the marker's function into an init function.
+ * kmarkers_immediate would refuse the module later, but could not log the marker's name and source
+ * line.
  */
 static int refuse_markers_in_init_text(struct module *module, const struct kmarkers_span *markers)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The names of the marker registry.  The registry entry of a name connects the probes of this name
- * with the markers of this name, which are in the tables of modules.  Probes may be registered
- * before or after the markers.
+ * The names in the marker registry.  The entry of a name connects the probes that are registered
+ * for the name with the markers that have the name.  Probes may be registered before or after the
+ * markers.
  */
 #include <linux/errno.h>
 #include <linux/export.h>

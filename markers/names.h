@@ -13,7 +13,8 @@ struct module;
 struct probe_array;
 
 /**
- * struct marker_entry - a name of markers; the entry exists while the name has markers or probes
+ * struct marker_entry - registry entry of a marker name; exists while the name has markers or
+ * probes
  * @node: link in the hash table of names
  * @markers: list of struct marker
  * @probes: array of the connected probes, NULL if there are none

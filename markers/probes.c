@@ -16,16 +16,16 @@
 #include "probes.h"
 
 /**
- * marker_probe_register() - connect a probe to every marker of a name
+ * marker_probe_register() - connect a probe to every marker that has a given name
  * @name: the markers' name; a marker with this name may be added later
  * @format: the format that the probe expects, or NULL for any
  * @probe: the probe
  * @probe_private: private data that is passed to @probe
  *
  * Context: may sleep.
- * Return: 0; -EINVAL without a name or probe; -EBUSY if this probe is registered
- * with this private data already; -EPERM if @format differs from the registered
- * format; -ENOMEM; or an error of imv_set_many().
+ * Return: 0; -EINVAL without a name or probe; -EBUSY if this probe is already registered with this
+ * private data; -EPERM if @format differs from the registered format; -ENOMEM; or an error of
+ * imv_set_many().
  */
 int marker_probe_register(const char *name, const char *format,
 			  marker_probe_func *probe, void *probe_private)
@@ -110,7 +110,7 @@ int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_p
 		one = disconnect_probe_with_data(entry, probe, probe_private);
 		if (one == -ENOENT)
 			continue;
-		/* After a failure the probe stays connected to this name: try the next name. */
+		/* The probe could not be disconnected from this name: try the next name. */
 		err = one;
 		if (!err)
 			goto out;

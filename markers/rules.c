@@ -65,9 +65,9 @@ unsigned int marker_rules_get_enabled(const char *name)
 }
 
 /*
- * Clear the bits of @mask in ->enabled of @rule, and of each other rule whose pattern text matches
- * the pattern of @rule.  Free each other rule whose ->enabled becomes 0.  Return true if a bit was
- * cleared.
+ * Clear the bits of @mask in ->enabled of @rule.  Do the same for each other rule whose pattern,
+ * taken as a name, matches the pattern of @rule, and free these other rules if their ->enabled
+ * becomes 0.  Return true if a bit was cleared.
  */
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {

@@ -8,7 +8,8 @@
 #include <kmarkers/pattern.h>
 
 /**
- * struct marker_rule - a pattern of marker names, and what commands enabled for matching names
+ * struct marker_rule - a pattern of marker names, with all that commands have enabled for matching
+ * names
  * @node: link in the list of all rules
  * @enabled: mask of CONTROL_TRACE and CONTROL_COUNT; 0 for a rule that has no effect
  * @pattern: the pattern of names

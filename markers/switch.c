@@ -66,8 +66,8 @@ void marker_switch_off(struct marker *marker)
  * marker_switch_off_table() - switch off the markers of a table one by one
  * @table: the table of a module's markers
  *
- * A site that cannot be switched off, for instance because a kprobe is on it, stays on; the other
- * sites are switched off.
+ * If a site cannot be switched off, for instance because a kprobe is on it, only this site stays
+ * on.
  */
 void marker_switch_off_table(const struct marker_table *table)
 {
@@ -94,8 +94,8 @@ static int prepare_marker_for_switch(struct marker *marker)
 }
 
 /**
- * marker_switch_register_hooks() - register the hooks of all markers with a name
- * @entry: the name of the markers
+ * marker_switch_register_hooks() - register the hooks of all markers that have one name
+ * @entry: the registry entry of the name
  *
  * This function is called before the markers are switched on.  It also patches the stub of each
  * typed marker to jump to the marker's iterator.
@@ -119,9 +119,9 @@ int marker_switch_register_hooks(struct marker_entry *entry)
 }
 
 /*
- * Unregister the hooks of all markers with a name, and let the stubs of these markers call single
- * probes directly.  Call this function after the markers were switched off, or after an attempt to
- * switch them on failed.
+ * Unregister the hooks of all markers that have the name of @entry, and let the stub of each marker
+ * that has exactly one probe call this probe directly.  Call this function after the markers were
+ * switched off, or after an attempt to switch them on has failed.
  */
 void marker_switch_unregister_hooks(struct marker_entry *entry)
 {

@@ -82,7 +82,7 @@ static int add_marker_to_name(struct marker *marker)
 	return 0;
 }
 
-/* Connect a marker of a new table to the probes that are registered for the marker's name. */
+/* Connect a marker in a new table to the probes that are registered for its name. */
 static int connect_marker_to_probes(struct marker *marker, struct marker_switch *batch)
 {
 	struct marker_entry *entry = marker_name_find(marker->name);
@@ -172,7 +172,7 @@ int marker_tables_register_module(struct module *module, const struct kmarkers_s
  * marker_tables_unregister_module() - unregister the markers of a module
  * @module: the module that is being unloaded; functions that set its parameters may still run
  *
- * On return no marker of the module calls a probe, and no probe that was called before still runs.
+ * On return no marker of the module calls a probe, and no earlier call of a probe still runs.
  *
  * Context: may sleep; waits for a grace period if the module has markers.
  */
@@ -196,7 +196,7 @@ void marker_tables_unregister_module(struct module *module)
  * marker_tables_unregister_records() - unregister a table of markers
  * @records: the first record of the table
  *
- * On return the markers call no probe, and no probe that was called before still runs.
+ * On return the markers call no probe, and no earlier call of a probe still runs.
  *
  * Context: may sleep; waits for a grace period.
  */

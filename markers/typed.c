@@ -86,9 +86,9 @@ int marker_typed_connect_probe(struct marker_typed *typed, marker_typed_func *pr
  * marker_register_NAME() calls this function, after the compiler has checked the type of the probe.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @probe is NULL; -EBUSY if this probe is registered with this
- * private data already; -ENOENT if the markers of the marker's module are not
- * registered; -ENOMEM; or an error of patcher_apply().
+ * Return: 0; -EINVAL if @probe is NULL; -EBUSY if this probe is already registered with this
+ * private data; -ENOENT if the markers of the marker's module are not registered; -ENOMEM; or an
+ * error of patcher_apply().
  */
 int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
