@@ -89,7 +89,7 @@ static void revert_added_handlers(void)
 
 /*
  * Update all sites after handlers were removed: remove the handler set of each disabled site
- * without handlers, and update the handler that a hit of any other site calls.
+ * without handlers, and for any other site, update the handler that a hit calls.
  */
 static void update_handler_sets(void)
 {
@@ -189,9 +189,9 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * Refuse a pattern with a function or an offset if no site matches and symbols are missing: without
- * symbols, a site has a function name only if the probe's definition gives the name. Symbols can be
- * missing only in user space.
+ * Refuse a pattern that names a function or an offset if the pattern matches no site and symbols
+ * are missing: without symbols, a site has a function name only if the definition of its probe
+ * gives one. Symbols can be missing only in user space.
  */
 static int check_pattern_symbols(const struct sdt_pattern *pattern)
 {
@@ -258,12 +258,12 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
  * The handler is also attached to matching sites of modules that are loaded later.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @handler is NULL, or if @pattern is not valid or matches only SDT notes that
- * cannot be armed, with the reason in the log; -EBUSY if @handler and @private are attached to @pattern already;
- * -EOPNOTSUPP for a pattern with a function that matches nothing, in a program whose file has no
- * symbols; -ENOMEM; or an error of patcher_apply(), patcher_store_traps() or, for notes,
- * register_kprobe(). After an error, all sites have their previous state, and @handler is not
- * called any more.
+ * Return: 0; -EINVAL if @handler is NULL, or if @pattern is not valid or matches only SDT notes
+ * that cannot be armed, with the reason in the log; -EBUSY if @handler and @private are attached to
+ * @pattern already; -EOPNOTSUPP if @pattern names a function and matches no site, in a program
+ * whose file has no symbols; -ENOMEM; or an error of patcher_apply(), patcher_store_traps() or, for
+ * notes, register_kprobe(). After an error, all sites have their previous state, and @handler is
+ * not called any more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {

@@ -11,8 +11,9 @@
 #include "events.h"
 
 /*
- * Run the command "none": undo the commands "event" and "count" of a pattern. Remove the events
- * first; if they cannot be removed, change nothing. Refuse the command "-none" (@on is false).
+ * Run the command "none": undo the commands "event" and "count" that were run with @pattern. Remove
+ * the events first; if they cannot be removed, change nothing. Refuse "-none", for which @on is
+ * false.
  */
 static int disable_event_and_counting(const char *pattern, bool on)
 {

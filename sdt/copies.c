@@ -29,8 +29,8 @@
  * struct jump_end - one end of a jump: a site or a target
  * @origin: address of the struct sdt_origin that the site or target refers to
  * @function: hash of the function's name if ends are grouped by function; else 0
- * @addr: address of the target or, for a site, the address that the site's jump leads to; 0 if ends
- *	are grouped by function
+ * @addr: address of the target or, for a site, the address to which the jump of the site leads; 0
+ *	if ends are grouped by function
  * @state: state of the site; NULL for a target
  * @target: the target; NULL for a site
  */

@@ -155,7 +155,7 @@ static int visit_table_probes(const struct sdt_table *table,
 		bool is_new = !current_request.event_exists && is_site_of_current_request(table, i);
 
 		current_request.matched |= is_new;
-		/* Many consecutive sites have the same probe: offer the probe only once. */
+		/* Consecutive sites often have the same probe: offer this probe only once. */
 		if (sdt_get_probe(site) == offered && !is_new)
 			continue;
 		if ((!event || is_site_of_event(site, event)) && is_event_requested(table, i)) {
@@ -357,8 +357,8 @@ int sdt_show_event_requests(struct seq_file *m)
 
 /**
  * sdt_switch_event() - add or remove the trace events of probes
- * @pattern: the probes of sites that match this pattern get or lose trace events, also the probes
- *	of modules that are loaded later
+ * @pattern: pattern of sites: the probes of all matching sites get or lose trace events, and so do
+ *	the probes of matching sites in modules that are loaded later
  * @on: true to add the events, false to remove them
  *
  * Context: may sleep; one call at a time.

@@ -12,7 +12,8 @@
 #include "sets.h"
 
 /**
- * sdt_call_all_handlers() - call all handlers of a set, for sites with several handlers
+ * sdt_call_all_handlers() - call all handlers of a set; the handler of sites that have several
+ * handlers
  * @private: array of the handlers; an element whose function is NULL ends the array
  * @hit: the hit
  *
@@ -29,8 +30,8 @@ void sdt_call_all_handlers(void *private, const struct sdt_hit *hit)
 }
 
 /*
- * Count a hit of a site of the flavour breakpoint, which is promoted to a jump if it is hit often.
- * @state is the state of the first copy.
+ * Count a hit of a site whose flavour is "breakpoint". Such a site is promoted to a jump if it is
+ * hit often. @state is the state of the first copy.
  */
 static __always_inline void count_hit(struct sdt_state *state)
 {
@@ -89,10 +90,10 @@ out:
 }
 
 /*
- * Define sdt_fire_N() and sdt_fire_counted_N(). If a site with N arguments is a jump, the jump
- * target calls sdt_fire_counted_N() if the flavour is breakpoint, else sdt_fire_N(), in any
- * context. So neither has a branch for the flavour. Each function begins a cache line, because each
- * line that the CPU fetches takes one cycle.
+ * Define sdt_fire_N() and sdt_fire_counted_N(). If a site with N arguments is a jump, its jump
+ * target calls one of these functions, in any context: sdt_fire_counted_N() if the flavour of the
+ * site is "breakpoint", else sdt_fire_N(). So neither function has to test the flavour. Each
+ * function begins at a cache line, because each line that the CPU fetches takes one cycle.
  */
 #define DEFINE_FIRE(n, args...)						\
 __aligned(64) void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)	\

@@ -209,7 +209,10 @@ static int register_notifiers(void)
 	return err;
 }
 
-/* Match every handler: when this module is unloaded, only commands have handlers attached. */
+/*
+ * Match every handler: when this module is unloaded, all attached handlers were attached by
+ * commands.
+ */
 static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
 	return true;

@@ -134,8 +134,8 @@ static bool is_instruction_start(unsigned long addr)
 }
 
 /*
- * True if the instruction before the SDT note is a conditional jump with displacement 0.  The
- * instruction after the note is executed whether or not the jump is taken, so a kprobe at this
+ * True if the instruction before the SDT note is a conditional jump with displacement 0.  Whether
+ * or not the jump is taken, the instruction after the note is executed.  So a kprobe at this
  * instruction would also count executions in which the jump skips the note.
  */
 static bool is_note_after_jump_by_zero(struct module *module, unsigned long addr)

@@ -125,8 +125,8 @@ static bool pattern_matches_copy(const struct sdt_pattern *pattern, const struct
 }
 
 /*
- * True if a pattern matches site @i of a table. Copies of a site differ only in their offsets, so a
- * pattern with an offset matches the site if any copy has this offset.
+ * True if a pattern matches site @i of a table. The names of the copies of a site differ only in
+ * the offset, so a pattern with an offset matches the site if any copy has this offset.
  */
 bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			      unsigned int i)

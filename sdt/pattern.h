@@ -28,7 +28,7 @@ enum {
 
 /**
  * struct sdt_pattern - a parsed pattern
- * @names: the pattern of each part of a site's name, without the offset
+ * @names: the patterns of the parts of a site's name; the offset is not one of these parts
  * @has_offset: true if the pattern names a single site of a function by its offset
  * @offset: offset of that site in its function, in bytes
  * @event: name of the trace event that the site's probe must have; NULL for any

@@ -72,8 +72,8 @@ static int apply_promotions(void)
  * @pattern: pattern of the sites
  * @on: true to promote the sites, false to demote them
  *
- * A site keeps its promotion while it has no handlers.  There is no effect on sites of the flavour
- * jump, which are always enabled as jumps.
+ * A site keeps its promotion while it has no handlers. There is no effect on a site whose flavour
+ * is "jump", because such a site is always enabled as a jump.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @pattern is not valid, or if a site cannot be promoted, with the reason in
@@ -104,8 +104,8 @@ int sdt_promote(const char *pattern, bool on)
 EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
- * Maximum number of sites that a call of sdt_promote_hot_sites() logs because they could not be
- * promoted to jumps or demoted to breakpoints.
+ * Maximum number of sites that one call of sdt_promote_hot_sites() logs. It logs sites that could
+ * not be promoted to jumps or demoted to breakpoints.
  */
 #define MAX_REPORTED	8
 
@@ -167,7 +167,7 @@ static void update_promoted_flags(void)
 
 /**
  * sdt_promote_hot_sites() - promote sites that were hit often to jumps, demote all other sites
- * @limit: sites with more than @limit hits since the last call are promoted
+ * @limit: a site with more than @limit hits since the last call is promoted
  *
  * A site that cannot be changed, for example because of a kprobe beside the site, is left
  * unchanged; the next call tries again.

@@ -38,8 +38,8 @@ enum sdt_mode {
  * @change_failed: true if the last attempt to promote or demote the site failed
  * @counted: number of hits that the command "count" has counted; the state of the first copy of a
  *	site counts the hits of all copies
- * @hits: number of hits of a site of the flavour breakpoint since the last call of
- *	sdt_promote_hot_sites(); the state of the first copy of a site counts the hits of all
+ * @hits: number of hits since the last call of sdt_promote_hot_sites(), only for a site whose
+ *	flavour is "breakpoint"; the state of the first copy of a site counts the hits of all
  *	copies; hits on several CPUs at the same time may be counted as one
  * @to_first: index of the first copy of the site in the table, minus the index of this copy
  * @to_next: index of the next copy of the site in the table, minus the index of this copy; the

@@ -20,7 +20,10 @@
 
 static LIST_HEAD(sets);
 
-/* The set that sites without a set get while a handler is being attached; else NULL. */
+/*
+ * While a handler is being attached: the new set of each site that had no set before.  Otherwise
+ * NULL.
+ */
 static struct sdt_set *grown_from_none;
 
 /* The function that replaces a removed handler in a set. */

@@ -13,7 +13,7 @@ struct sdt_state;
 
 /**
  * struct sdt_call - a handler in a set
- * @handler: the handler; after its removal, a function that does nothing
+ * @handler: the handler; after the handler was removed, a function that does nothing
  * @private: private data of the handler
  * @attachment: the attachment that the handler belongs to, compared by address
  */
@@ -35,7 +35,7 @@ static __always_inline void sdt_call_handler(const struct sdt_call *call, const 
  * @node: link in the list of all sets
  * @users: number of sites that use the set
  * @live: number of handlers that have not been removed
- * @nr: number of handlers, including those removed
+ * @nr: number of handlers, including removed handlers
  * @grown: copy of this set with one more handler, while this handler is being attached; else NULL
  * @from: the set from which this set was copied, while a handler is being attached; else NULL
  * @all: a handler that calls all handlers of the set
@@ -55,7 +55,7 @@ struct sdt_set {
 	struct sdt_call call[];
 };
 
-/* The handler of sites without handlers, which does nothing. */
+/* The handler that sites without handlers call: it does nothing. */
 extern const struct sdt_call sdt_no_handlers;
 
 /* Return the number of handlers in @set that have not been removed; 0 if @set is NULL. */

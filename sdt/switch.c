@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enable sites that have handlers, and disable sites that have none.  Promote sites, from a
- * breakpoint to a jump, and demote them, from a jump to a breakpoint.
+ * Enable each site that has handlers, and disable each site that has no handler.  Promote sites,
+ * from a breakpoint to a jump, and demote them, from a jump to a breakpoint.
  *
  * Changes of a single byte, to or from a breakpoint, are applied in one batch of the patcher, with
  * one round of synchronisation.  All other changes are applied in another batch, with three rounds.
  * Sites are disabled in batches of their own, so that a site that cannot be disabled does not keep
  * other sites from being enabled.  Promotions and demotions, which depend on how often a site is
- * hit, have batches of their own, too.  The patcher does not change sites of the flavour note,
- * which have no instruction of their own: kprobes arm these sites.
+ * hit, have batches of their own, too.  The patcher changes no site whose flavour is "note",
+ * because such a site has no instruction of its own: a kprobe arms the site.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>

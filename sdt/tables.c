@@ -25,7 +25,7 @@
 const u8 sdt_tables_need_sdt;
 EXPORT_SYMBOL_GPL(sdt_tables_need_sdt);
 
-/* Length of a site's instruction in bytes, for each flavour of sites. */
+/* For each flavour: length of a site's instruction in bytes. */
 static const u8 lengths[] = {
 	[SDT_JUMP] = KMARKERS_BRANCH_LEN,
 	[SDT_BREAKPOINT] = KMARKERS_BRANCH_LEN,
