@@ -34,8 +34,8 @@ static bool are_pokes_sorted(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Sort pokes by address.  If the pokes are sorted already, as in most calls, return false without
- * a call of sort(), whose heap sort takes as long for sorted input as for unsorted input.
+ * Sort pokes by address.  If the pokes are already sorted, as in most calls, return false without
+ * calling sort(): its heap sort takes as long for sorted input as for unsorted input.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -90,7 +90,10 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 						       const struct patcher_poke *pokes,
 						       unsigned int nr, bool compact)
 {
-	/* A table has only one of the two arrays; do not add @first to the null pointer. */
+	/*
+	 * A table has either an array of sites or an array of compact sites: do not add @first to
+	 * the pointer that is NULL.
+	 */
 	const struct patcher_compact_site *compact_sites = compact ? table->compact + first : NULL;
 	const struct patcher_site *sites = compact ? NULL : table->sites + first;
 	const struct patcher_site *site = &table->alike;
@@ -109,8 +112,8 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 }
 
 /*
- * Skip the common pokes at the start of @pokes (see count_common_pokes()), which need no
- * check_poke().  Move @cursor behind the sites of the skipped pokes, and return the number of these
+ * Skip the common pokes at the start of @pokes (see count_common_pokes()), which check_poke() need
+ * not check.  Move @cursor behind the sites of the skipped pokes, and return the number of these
  * pokes.  Nearly all pokes are common.  The caller has checked the owner of cursor->table.
  */
 static unsigned int skip_common_pokes(struct patcher_cursor *cursor,

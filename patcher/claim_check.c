@@ -63,7 +63,7 @@ static void register_disabled_kprobes(struct claim_check *check, unsigned long a
 		check->errors[i] = register_disabled_kprobe(&check->probes[i], addr + i);
 }
 
-/* Unregister all probes in one call, because each call waits for a grace period. */
+/* Unregister all kprobes of @check in one call, because each call waits for a grace period. */
 static void unregister_disabled_kprobes(struct claim_check *check)
 {
 	struct kprobe *registered[MAX_PROBES];
@@ -79,8 +79,8 @@ static void unregister_disabled_kprobes(struct claim_check *check)
 /*
  * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address are
  * in a circular list together with an aggregate kprobe.  The kernel also makes an aggregate for a
- * single probe if the kernel may optimise the probe.  So a list of two nodes contains only probe @i
- * and an aggregate, and a third node is a kprobe of other code.
+ * single kprobe if it may optimise this kprobe.  So a list of two nodes contains only probe @i and
+ * an aggregate, and a third node is a kprobe of other code.
  */
 static bool has_foreign_kprobe(const struct claim_check *check, unsigned int i)
 {

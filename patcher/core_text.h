@@ -11,7 +11,7 @@ int __init patcher_core_text_init(void);
 /* Return true if an address is in core text, without the part that is freed after init. */
 bool patcher_is_core_text(unsigned long addr);
 
-/* Lock and unlock text_mutex.  While it is held, no other code writes core text. */
+/* Lock and unlock text_mutex.  While text_mutex is held, no other code writes core text. */
 void patcher_core_text_lock(void);
 void patcher_core_text_unlock(void);
 

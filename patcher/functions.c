@@ -24,9 +24,9 @@
 /*
  * Name prefixes of functions that must not be changed, although ftrace can trace them, because they
  * may run between a breakpoint and patcher_handle_int3().  The functions belong to the die notifier
- * chain, the checks of pointers to notifiers, notifiers of the same priority as the patcher's
- * notifier, the kernel's debuggers, RCU, the tracepoints of the notifier chain and of RCU, and the
- * instrumentation of all of these in debug kernels.
+ * chain, to the checks of pointers to notifiers, to notifiers that have the same priority as the
+ * patcher's notifier, to the kernel's debuggers, to RCU, to the tracepoints of the notifier chain
+ * and of RCU, or, in debug kernels, to the instrumentation of such functions.
  * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks that a
  * site in each of them is refused.
  */

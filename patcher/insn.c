@@ -2,8 +2,8 @@
 /*
  * Decode and emulate the instructions that a site may hold.
  *
- * No function here takes a lock, allocates memory or calls code elsewhere, since the
- * breakpoint handler runs them in any context, NMI included.
+ * No function in this file takes a lock, allocates memory or calls code elsewhere, since the
+ * breakpoint handler calls these functions in any context, NMI included.
  *
  * Encodings: Intel SDM vol. 2, "MOV", "CMP", "NOP", "JMP" and "Jcc", and 2.1 for prefixes.
  */

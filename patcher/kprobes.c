@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Detect kprobes on text that a batch changes, and on text that its new jumps lead to.
+ * Detect kprobes on the text that a batch changes, and on the text to which the new jumps of the
+ * batch lead.
  *
  * When a kprobe is registered, the kernel copies the probed instruction.  When an armed kprobe
  * is hit, the kernel executes the copy, and for an optimised kprobe also copies of the
@@ -316,8 +317,8 @@ static int add_guard_kprobe(kprobe_opcode_t *addr)
 
 /*
  * Return the address of a kprobe that needs a guard, because a new jump leads behind the first byte
- * of the kprobe.  If no kprobe needs a guard, return NULL, and set @err to the result of
- * patcher_check_for_kprobes().
+ * of the kprobe.  If no kprobe needs a guard, return NULL, and set @err to what
+ * patcher_check_for_kprobes() returned.
  */
 static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *pokes,
 						   unsigned int nr, int *err)
@@ -343,8 +344,8 @@ static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *po
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  * Return: 0, -EBUSY or -ENOMEM.  Kprobes may be registered before the caller takes
- * patcher_kprobes_lock(), so the caller must check the batch once more when it holds that lock,
- * with patcher_check_for_kprobes().
+ * patcher_kprobes_lock(), so the caller must check the batch once more with
+ * patcher_check_for_kprobes(), when the caller holds that lock.
  */
 int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr)
 {

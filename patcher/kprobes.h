@@ -9,7 +9,10 @@
 
 int __init patcher_kprobes_init(void);
 
-/* Lock and unlock kprobe_mutex.  While it is held, no kprobe is registered, armed or optimised. */
+/*
+ * Lock and unlock kprobe_mutex.  While kprobe_mutex is held, no kprobe is registered, armed or
+ * optimised.
+ */
 void patcher_kprobes_lock(void);
 void patcher_kprobes_unlock(void);
 

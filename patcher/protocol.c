@@ -206,7 +206,7 @@ void patcher_write_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned 
 		apply_poke_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
 }
 
-/* Write, without breakpoints, to text that no CPU has executed yet. */
+/* Write the new bytes of a batch, without breakpoints, to text that no CPU has executed yet. */
 void patcher_write_unexecuted(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	unsigned int i;
@@ -298,8 +298,8 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * after this call, first the number is incremented and then the int3 is stored, so the numbers of
  * steps 1 and 4 differ if step 3 reads this int3.
  *
- * If the byte is not int3, the int3 that the CPU fetched was replaced since, by a batch or by other
- * code that removed its breakpoint.
+ * If the byte is not int3, then the int3 that the CPU fetched was replaced since, by a batch or by
+ * other code that has removed its own breakpoint.
  *
  * Suppose the byte is the int3 of a batch.  Then the batch had not ended at step 3 and was not
  * published at step 2, so the batch was published between steps 2 and 3.  The number is incremented

@@ -27,7 +27,7 @@ static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
 /**
- * patcher_wait_for_tasks() - wait until no task is in code that is not called any more
+ * patcher_wait_for_tasks() - wait until no task is inside code that is no longer called
  *
  * The code must not sleep.  See patcher_text_wait_for_tasks().
  *

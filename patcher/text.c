@@ -64,9 +64,9 @@ static struct page *find_text_page(unsigned long addr)
 }
 
 /*
- * Return the number of pokes at the start of @pokes that end at or before @end.  This is an
- * exponential search: a range is doubled until its last poke ends behind @end, and is then searched
- * by bisection.
+ * Return how many pokes, from the start of @pokes, end at or before @end.  This is an exponential
+ * search: a range is doubled until its last poke ends behind @end, and is then searched by
+ * bisection.
  */
 static unsigned int count_pokes_before(const struct patcher_poke *pokes, unsigned int nr,
 				       unsigned long end)
