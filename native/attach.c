@@ -55,16 +55,16 @@ static int load_empty_program(int type, int attach_type, unsigned int btf_id)
 }
 
 /*
- * Attach a program to the raw tracepoint @tracepoint or, if @tracepoint is NULL, to the function
- * whose BTF id was passed to load_empty_program().
+ * Attach the program @program_fd to the raw tracepoint @tracepoint or, if @tracepoint is NULL, to
+ * the function whose BTF id was passed to load_empty_program().
  */
-static int attach_program(int program, const char *tracepoint)
+static int attach_program(int program_fd, const char *tracepoint)
 {
 	union bpf_attr attr = { .raw_tracepoint.name = (unsigned long)tracepoint };
 
-	if (program < 0)
-		return program;
-	attr.raw_tracepoint.prog_fd = program;
+	if (program_fd < 0)
+		return program_fd;
+	attr.raw_tracepoint.prog_fd = program_fd;
 	return call_bpf_syscall(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 

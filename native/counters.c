@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hardware performance counters (perf_event_open(2)).  Events are counted after the timed windows,
- * in separate windows, one counter at a time, so the counters do not change the measured times.
+ * in separate windows, so that the counters do not change the measured times.  One counter counts
+ * at a time.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

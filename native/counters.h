@@ -13,8 +13,8 @@ struct native_counter {
 };
 
 /*
- * A reading of a counter: the number of events, the time in ns for which the counter was enabled,
- * and the time in ns for which the counter ran.
+ * What was read from a counter: the number of events, the time in ns for which the counter was
+ * enabled, and the time in ns for which the counter ran.
  */
 struct native_count {
 	u64 value, enabled, running;
@@ -26,7 +26,7 @@ int native_open_perf_counter(const struct native_counter *counter);
 /*
  * Return the number of events per loop iteration, averaged over all layouts, or NAN.  For each
  * layout, this is the slope of the number of events over the loop count.  Set @running_share to the
- * share of a window (0 to 1) during which the counter ran, the minimum of all windows.
+ * share of a window (0 to 1) during which the counter ran: the smallest share of all windows.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
 				double *running_share);
@@ -39,7 +39,10 @@ double native_scale_count(const struct native_count *count);
 
 /* Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL. */
 void native_counters_open(const char *dir);
-/* Count the events of each variant, after the timed windows of a group.  Write them to the file. */
+/*
+ * Count the events of each variant of a group, and write the numbers to the file.  Call this after
+ * the timed windows of the group.
+ */
 void native_counters_write_group(const struct bench_group *group);
 /* Close the file "counters".  Return 0 or -EIO. */
 int native_counters_close(const char *dir);

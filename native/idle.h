@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Choose the CPU to measure on. */
+/* Choose the CPU on which to measure. */
 #ifndef NATIVE_IDLE_H
 #define NATIVE_IDLE_H
 

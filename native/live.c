@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: time system calls, whose kernel code is switched between variants with and without
- * markers.  This file times getppid(2), macro.c times packets.  kmlive needs the module
- * kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
+ * kmlive: measure the time of system calls while the kernel's code is switched between variants
+ * with and without markers.  This file measures getppid(2); macro.c measures packets.  kmlive needs
+ * the module kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
  */
 #include <errno.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ BENCH_OPS(quiet, read_parent_pid())
 BENCH_OPS_EACH(pressure, evict_caches_by_walk(buffer, EVICT_ORDER, EVICT_STEPS, &walk),
 	       read_parent_pid())
 
-/* All variants time the same user-space code, and differ in the code of the kernel. */
+/* All variants measure the same user-space code; they differ in the code of the kernel. */
 #define ROWS(id)							\
 	BENCH_ROW("compiled-out", id), BENCH_ROW("compiled-out-clone", id), \
 	BENCH_ROW("generic", id), BENCH_ROW("immediate", id), BENCH_ROW("jump", id), \

@@ -4,7 +4,10 @@
 
 __thread unsigned int native_mutexes_held;
 
-/* Cancelability of the thread before it entered the gate.  Inside, cancellation is disabled. */
+/*
+ * Whether the thread could be cancelled before it entered the gate.  Inside the gate, cancellation
+ * is disabled.
+ */
 static __thread int cancel_state;
 
 /*

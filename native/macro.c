@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Benchmarks macro-ping and macro-hackbench time operations over the loopback interface: an echo
- * request and its reply, as in a flood of pings; and a message of 100 bytes from one socket to
- * another, as in hackbench.  These operations are the most frequent ones of the benchmarks of 2006
- * and 2008.  Each packet executes the netfilter hook of bench_modules/live_packets.c.  The
- * benchmarks compare the variants of this hook.
+ * The benchmarks macro-ping and macro-hackbench measure the time of operations over the loopback
+ * interface: an echo request and its reply, as in a flood of pings; and a message of 100 bytes from
+ * one socket to another, as in hackbench.  These operations are the most frequent operations in the
+ * benchmarks of 2006 and 2008.  Each packet executes the netfilter hook of
+ * bench_modules/live_packets.c.  The benchmarks compare the variants of this hook.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static void send_and_receive_packet(const void *packet, size_t size)
 BENCH_OPS(ping, send_and_receive_packet(&request, sizeof(request)))
 BENCH_OPS(hackbench, send_and_receive_packet(message, sizeof(message)))
 
-/* All variants time the same function of this program, and differ in the hook in the kernel. */
+/* All variants measure the same function of this program; they differ in the hook in the kernel. */
 static const struct bench_variant ping_variants[] = {
 	BENCH_ROW("absent", ping),
 	BENCH_ROW("absent-clone", ping),
@@ -128,8 +128,8 @@ static u64 read_hook_hits(const char *name)
 
 /*
  * Write the number of hook executions per operation of each variant to the file env.  Fail if the
- * hook runs in the variant "original".  Also fail if the hook runs less than once per operation in
- * another variant.  Packets of other programs are counted, too.
+ * hook runs in the variant "original", or if it runs less than once per operation in any other
+ * variant.  The hook may run more often, because it also counts the packets of other programs.
  */
 static int verify_hook_executions(const struct bench_group *group)
 {

@@ -70,8 +70,8 @@ struct options {
 };
 
 /*
- * The configuration of the run; NULL if the user has chosen the CPU.  Between blocks, kmbench may
- * change the CPU in the configuration to another CPU of allowed_cpus.
+ * The configuration of the run, whose CPU kmbench may replace by another CPU of allowed_cpus
+ * between blocks; NULL if the user has chosen the CPU.
  */
 static struct bench_config *movable;
 static cpu_set_t allowed_cpus;
@@ -100,8 +100,8 @@ static void move_from_busy_cpu(void)
 }
 
 /*
- * Return true if the run was interrupted.  Called between two blocks: also show the
- * progress, and move to another CPU if this CPU is busy.
+ * Called between two blocks: show the progress, and move to another CPU if this CPU is busy.
+ * Return true if the run was interrupted.
  */
 static bool should_stop_run(void)
 {

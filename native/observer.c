@@ -16,7 +16,8 @@ static bool stop, running;
 /*
  * Main function of the thread, which measures gaps: times between two readings of the clock.  A
  * program cannot count the interrupts of a CPU, so gaps caused by interrupts are recorded, too.
- * The variant idle-stall, in which no site is switched, shows how long gaps by interrupts are.
+ * The variant idle-stall, in which no site is switched, shows how long the gaps caused by
+ * interrupts are.
  */
 static void *read_clock_repeatedly(void *unused)
 {

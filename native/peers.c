@@ -27,7 +27,10 @@ BENCH_OPS(none_clone, (void)0)
 BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
-/* Alternatives to probes, without a library: a test of a flag, and a call by a function pointer. */
+/*
+ * Alternatives to probes that need no library: a test of a flag, and a call through a function
+ * pointer.
+ */
 static BENCH_EXTERNAL void empty_called_function(int number, const void *pointer)
 {
 	asm volatile("" : : "r" (number), "r" (pointer) : "memory");
@@ -120,8 +123,8 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 }
 
 /*
- * Let threads and programs that a peer starts use all CPUs of kmbench: they inherit the CPU of the
- * thread that starts them, which is the CPU that kmbench measures on.
+ * Let the threads and programs that a peer starts use all CPUs of kmbench.  Otherwise they would
+ * inherit the CPU of the thread that starts them, on which kmbench measures.
  */
 static void use_all_cpus(cpu_set_t *measured)
 {

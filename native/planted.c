@@ -17,8 +17,8 @@
 #include "planted.h"
 
 /*
- * Length of the chain, in instructions of one cycle.  One more add instruction costs 1 % of the
- * baseline, as much as the equivalence margin of the verdict.
+ * Length of the chain, in instructions of one cycle.  One more add instruction adds 1 % to the
+ * baseline, which is exactly the equivalence margin of the verdict.
  */
 #define CHAIN		100
 #define NOP		".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"

@@ -199,7 +199,7 @@ static unsigned long find_oldest_period(void)
 	return oldest;
 }
 
-/* Sleep for @ms milliseconds.  Unlike nanosleep(), this is no cancellation point. */
+/* Sleep for @ms milliseconds.  Unlike nanosleep(), this function is no cancellation point. */
 static void sleep_ms(unsigned int ms)
 {
 	const struct timespec time = { .tv_nsec = ms * 1000000L };
@@ -222,7 +222,8 @@ static bool spin_for_older_readers(unsigned long period)
 
 /*
  * Make every running thread execute a barrier, then spin for a limited time.  Return true if all
- * readers of periods before @period have ended; false if not, or if membarrier(2) is not available.
+ * readers of periods before @period have ended; false if a reader has not, or if membarrier(2) is
+ * not available.
  */
 bool native_rcu_poll_period_end(unsigned long period)
 {
@@ -243,7 +244,7 @@ void native_rcu_synchronize(void)
 		sleep_ms(1);
 }
 
-/* Queue of objects that will be freed after a grace period, the oldest object first. */
+/* Queue of objects that will be freed after a grace period.  The oldest object is the first. */
 static struct {
 	struct mutex lock;
 	struct rcu_head *first, **end;

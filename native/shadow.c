@@ -15,8 +15,8 @@
 #define SHADOW_STACK		1UL
 
 /*
- * A failure of the system call shows that there is no shadow stack: this arch_prctl() and user
- * shadow stacks were both added in Linux 6.6.
+ * If the system call fails, there is no shadow stack: Linux 6.6 added both this arch_prctl() and
+ * user shadow stacks.
  */
 bool native_has_shadow_stack(void)
 {

@@ -36,8 +36,9 @@ DECLARE_SECTION(imv);
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
 /*
- * Tables in the order of registration.  MARKERS come before IMV: registering MARKERS sets the state
- * of each marker, and registering IMV patches the sites of the markers to that state.
+ * Tables in the order of registration.  The table MARKERS precedes the table IMV: registering
+ * MARKERS sets the state of each marker, and registering IMV patches the sites of the markers to
+ * this state.
  */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 
@@ -104,8 +105,8 @@ static int register_program_tables(void)
 }
 
 /*
- * Run the steps of kmarkers_start().  After an error, the program can call kmarkers_start() again:
- * a step that has succeeded in an earlier call does nothing.
+ * Take the steps of kmarkers_start().  After an error, the program can call kmarkers_start() again:
+ * a step that succeeded in an earlier call then does nothing.
  */
 static int start_kmarkers_once(void)
 {

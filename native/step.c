@@ -24,7 +24,7 @@
 #include "step.h"
 
 #define INSN		5
-#define WAIT_NS		20000000	/* time in ns that the thread runs at each stop */
+#define WAIT_NS		20000000	/* run time of the thread at each stop, in ns */
 #define MAX_WAITS	100
 
 extern u8 step_site[], step_target[];
@@ -183,7 +183,7 @@ static void show_torn_instruction(const char *title, u8 *code)
 /*
  * Overwrite a nop with a jump byte by byte, without first storing int3, and execute the instruction
  * after each byte.  The memory around the instruction is filled with int3, so that a jump to a
- * wrong address traps there.
+ * wrong address ends in a trap.
  */
 static int step_without_int3(void)
 {

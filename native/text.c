@@ -30,7 +30,7 @@
 static struct {
 	unsigned long start, end;
 	void *copy;	/* copy of the text for the child of fork(), or NULL */
-	pid_t owner;	/* the process that the shared memory belongs to */
+	pid_t owner;	/* the process to which the shared memory belongs */
 	bool *is_owner;	/* in a page that the kernel zeroes in a child of clone(2) */
 } text;
 
@@ -286,8 +286,8 @@ void native_text_drop_fork_copy(void)
 }
 
 /*
- * Map the copy as the text of the child, or end the child if there is no copy.  With its parent's
- * text, the child would execute code that the parent patches, without synchronisation of the child.
+ * Map the copy as the text of the child, or end the child if there is no copy.  With the text of
+ * its parent, the child would execute code that the parent patches without synchronising the child.
  * The child inherits the registration for membarrier(2).
  */
 void native_text_map_fork_copy(void)

@@ -79,9 +79,8 @@ bool native_is_trap_handler_installed(void)
 /*
  * Install the handler.  While the handler runs, all signals but SIGTRAP are blocked, as interrupts
  * are in the kernel: a batch waits for this handler, and must not wait for other handlers that
- * interrupt it.  SIGTRAP is not blocked, because the previous handler, which this handler calls,
- * may contain patch sites.  SA_ONSTACK lets a thread with a small stack use an alternate signal
- * stack.
+ * interrupt it.  SIGTRAP is not blocked, because this handler calls the previous handler, which may
+ * contain patch sites.  SA_ONSTACK lets a thread with a small stack use an alternate signal stack.
  */
 int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 {

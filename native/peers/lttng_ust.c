@@ -66,7 +66,7 @@ static bool run_shell_command(char *line)
 	return wait_for_program(start_program(words));
 }
 
-/* Start lttng-sessiond.  One daemon serves all processes; a second one exits at once. */
+/* Start lttng-sessiond.  One daemon serves all processes; a second daemon exits at once. */
 static void start_lttng_daemon(void)
 {
 	char *const words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
@@ -117,7 +117,7 @@ static void set_lttng_paths(void)
 }
 
 /*
- * Return true if the tracepoint bench_on is enabled.  LTTng's thread in this process enables it.
+ * Return true if the tracepoint bench_on is enabled, which a thread of LTTng in this process does.
  */
 static bool is_measured_probe_enabled(void)
 {

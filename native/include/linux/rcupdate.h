@@ -50,10 +50,13 @@ extern unsigned long native_rcu_order;
 #define NATIVE_RCU_RELEASE()	((void)0)
 #endif
 
-/* Never warns: in a program, RCU is watching every thread at all times. */
+/* Never warn: in a program, RCU is watching every thread at all times. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
-/* Enter a read-side section.  Not atomic: a signal handler restores the depth that it changes. */
+/*
+ * Enter a read-side section.  The increment need not be atomic: a signal handler that interrupts it
+ * restores the depth.
+ */
 static __always_inline void rcu_read_lock(void)
 {
 	unsigned long *reader = kmarkers_rcu_reader, inside;
