@@ -39,7 +39,7 @@ static bool has_module_groups(const struct module *module)
 }
 
 /**
- * bench_check_markers_disabled() - check that all markers of modules with groups are disabled
+ * bench_check_markers_disabled() - check that all markers of benchmark modules are disabled
  * @prefix: beginning of the log line, such as "benchmark run not started"
  *
  * Context: may sleep.

@@ -6,8 +6,8 @@
 #include <kmarkers/bench.h>
 
 /*
- * A function whose callers pass all arguments and save all registers, as if they did not see its
- * code.
+ * Attributes of a function whose callers must pass all arguments and save all caller-saved
+ * registers, as if the compiler could not see the function's code.
  */
 #if __has_attribute(noipa)
 #define BENCH_EXTERNAL	__attribute__((noipa)) noinline

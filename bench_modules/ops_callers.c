@@ -5,7 +5,7 @@
  * baseline function is notrace, so it has no ftrace nop.
  *
  * BPF programs can be loaded only by system calls, so "kmlive attach" attaches them before the
- * benchmarks run.  A benchmark whose program is not attached is skipped.  The kernel detaches the
+ * benchmarks run.  A benchmark is skipped if its program is not attached.  The kernel detaches the
  * programs when kmlive ends.
  */
 #include <linux/errno.h>

@@ -51,16 +51,19 @@
 #define CMP_FLIP()	MARK_OF(cmp_flip)
 #define XOR_FLIP()	MARK_OF(xor_flip)
 
-/* Three variants: 1, 4 or 16 adjacent markers m() of one flavour before the code of body(). */
+/*
+ * Define three variants: 1, 4 or 16 adjacent markers m(), all of one flavour, precede the code of
+ * body().
+ */
 #define TOGETHER(id, body, m)						\
 BENCH_OPS(id##_1, m(); body())						\
 BENCH_OPS(id##_4, REPEAT_4(m()); body())				\
 BENCH_OPS(id##_16, REPEAT_16(m()); body())
 
 /*
- * Three variants with markers m() of one flavour among the 54 instructions of FULL(): 1 marker in
- * the middle; 4 markers, after 12, 24, 36 and 48 instructions; 16 markers, after 3, 6, 9, ... 48
- * instructions.
+ * Define three variants, with markers m(), all of one flavour, among the 54 instructions of FULL():
+ * 1 marker in the middle; 4 markers, after 12, 24, 36 and 48 instructions; 16 markers, after 3, 6,
+ * 9, ... 48 instructions.
  */
 #define SPREAD(id, body, m)						\
 BENCH_OPS(id##_1, RUN(NINE NINE NINE); m(); RUN(NINE NINE NINE))	\

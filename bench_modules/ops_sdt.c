@@ -3,10 +3,10 @@
  * The cost of an SDT probe with two arguments in an empty loop: disabled (sdt-dormant), enabled
  * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
  * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
- * discussed in 2015.  Probes of the flavour note have no instruction of their own, only a record of
- * their address.  These probes are measured only while disabled, because another program enables
- * them in user space, and a kprobe enables them in the kernel.  peer-kprobe-optimised measures the
- * cost of a kprobe.
+ * discussed in 2015.  A probe whose flavour is "note" has no instruction of its own, only a record
+ * of its address.  Such a probe is measured only while it is disabled, because in user space
+ * another program enables it, and in the kernel a kprobe.  peer-kprobe-optimised measures the cost
+ * of a kprobe.
  */
 /* Omit the nop that is the site of a USDT note in user space.  In modules, the site has no nop. */
 #define SDT_NOTES_WITHOUT_NOP
@@ -24,7 +24,7 @@ SDT_PROBE_DEFINE2(bench_sdt, , , off, "int", "unsigned long");
 SDT_PROBE_DEFINE2(bench_sdt, , , on, "int", "unsigned long");
 /* A probe with two handlers. */
 SDT_PROBE_DEFINE2(bench_sdt, , , two, "int", "unsigned long");
-/* A probe of the flavour breakpoint that is promoted: its breakpoint is replaced by a jump. */
+/* A probe whose flavour is "breakpoint", and whose breakpoint is replaced by a jump (promoted). */
 SDT_PROBE_DEFINE2(bench_sdt, , , promoted, "int", "unsigned long");
 
 form_handler *bench_form_handler;

@@ -27,7 +27,10 @@ static int switch_entry_event(const char *pattern, bool on)
 	       entry_rule_add(pattern, ENTRY_EVENT);
 }
 
-/* Command "none": remove all rules of a pattern.  @on is false for "-none", which is invalid. */
+/*
+ * Run the command "none": remove all rules whose pattern is @pattern.  Refuse "-none", for which
+ * @on is false.
+ */
 static int remove_rules_of_pattern(const char *pattern, bool on)
 {
 	int err, other;

@@ -153,7 +153,7 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *e
 	if (!err)
 		return 0;
 	if (user) {
-		/* Sites that were on may have recorded hits for @event_user, which the caller frees. */
+		/* Wait for hits that may still use @event_user: the caller frees @event_user. */
 		synchronize_rcu();
 		kfree(user);
 	}
@@ -163,7 +163,7 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *e
 
 /*
  * Stop recording an event for @event_user, a trace buffer or perf. Always return 0: even if a
- * kprobe keeps a function enabled, its hits are not recorded for @event_user any more.
+ * kprobe keeps a function enabled, hits of this function are not recorded for @event_user any more.
  */
 static int disconnect_entry_event(const struct kmarkers_event_offer *event, void *event_user)
 {

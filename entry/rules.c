@@ -3,7 +3,7 @@
  * Rules: a rule applies an action to the hits of all sites that match a pattern, including sites of
  * modules loaded later.
  *
- * A change of rules has two steps, so that nothing is changed if memory runs out. First the new
+ * Rules are changed in two steps, so that nothing is changed if memory runs out. First the new
  * actions of the sites are stored as planned actions, in the sites' data beside the current
  * actions. Then the planned and the current actions are swapped, and the instructions are updated.
  * If the update fails, the actions are swapped back. A change of a rule that names a module walks
@@ -76,9 +76,9 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 
 /*
  * Set the bits of @plan in the data of each matching site of a table. Return the number of matching
- * sites. Visit only functions whose names begin with the literal prefix of the pattern. If just "*"
- * follows a prefix without a dot, all these functions match. A dot may begin the suffix of cold
- * code, which does not belong to the function's name.
+ * sites. Visit only functions whose names begin with the literal prefix of the pattern. If the
+ * pattern is this prefix followed by "*", and the prefix has no dot, all these functions match. A
+ * dot in the prefix may begin the suffix of cold code, which is not a part of the function's name.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {

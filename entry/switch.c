@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Enable and disable sites: replace the nop by a call of entry_call(), or the call by the nop. All
- * sites that change are one batch of the patcher, which takes three rounds of synchronisation.
+ * sites are changed in one batch of the patcher, which takes three rounds of synchronisation.
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>

@@ -168,8 +168,8 @@ static bool is_valid_event_name(const char *name)
 
 /*
  * Return true if an offer, a source's request for a trace event, has a valid system and name. In
- * tracefs, the directory of an event is beside the files enable and filter, so an event must not be
- * named enable or filter.
+ * tracefs, the directory of an event is beside the files "enable" and "filter", so no event may
+ * have one of these names.
  */
 bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer)
 {
@@ -285,7 +285,7 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 
 /*
  * Detach an unreferenced event from its module, before the event is removed. From then on no task
- * can take a reference to the event, and writing to the file enable of the system does not enable
+ * can take a reference to the event, and writing to the file "enable" of the system does not enable
  * the event.
  */
 void kmarkers_event_block_new_refs(struct kmarkers_event *event)

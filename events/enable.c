@@ -45,8 +45,8 @@ static DEFINE_MUTEX(enabling);
  * @system: name of the system
  * @names: names of the events, without duplicates
  * @nr: number of names
- * @alone: bitmap of the selected events that are switched alone, and do not have the system
- *	SELECTED: events that are referenced, and the only event of a set
+ * @alone: bitmap of the selected events that are switched alone, and therefore keep their system:
+ *	each event that is referenced, and an event that is the only one in the set
  */
 struct event_set {
 	struct kmarkers_event_source *source;
@@ -74,8 +74,8 @@ static bool event_has_failed_user(struct kmarkers_event *event)
 /*
  * Select each event of @set for which @is_selected() returns true: change its system to SELECTED
  * or, if the event is referenced or the only one, set its bit in @set->alone.  Return the number of
- * events with the system SELECTED.  While an event has the system SELECTED, no task can take a reference
- * to the event, because a lookup by the original system does not find the event.
+ * events whose system is SELECTED now.  While the system of an event is SELECTED, no task can take
+ * a reference to the event, because a lookup by the original system does not find the event.
  */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*is_selected)(struct kmarkers_event *event))

@@ -67,7 +67,7 @@ static void set_byte_array(struct format_conversion *conversion, unsigned int by
 {
 	conversion->array = bytes;
 	conversion->separator = separator;
-	/* Keep a *, which takes an argument although the width has no effect. */
+	/* Keep a width given as *: it takes an argument, although the width has no effect. */
 	if (conversion->width != FORMAT_FROM_ARGUMENT)
 		conversion->width = FORMAT_NONE;
 }
@@ -171,11 +171,11 @@ static void add_printed_length(struct output *out, int printed)
 }
 
 /* Limit the width or precision that an argument gives, to keep the kernel's printf from warning. */
-static int limit_width(int number)
+static int limit_width(int width)
 {
-	if (number > WIDTH_MAX)
+	if (width > WIDTH_MAX)
 		return WIDTH_MAX;
-	return number < -WIDTH_MAX ? -WIDTH_MAX : number;
+	return width < -WIDTH_MAX ? -WIDTH_MAX : width;
 }
 
 static unsigned int count_readable_chars(const struct output *out, const char *string,

@@ -69,9 +69,9 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
  * kmarkers_event_make_orphan() - make an orphan of a referenced event that no module offers
  * @event: the event; if it is enabled in a buffer, hits are not recorded before adopt_orphan()
  *
- * A task that enables an orphan, directly or by the file enable of the system, gets an error.  The
- * orphan does not have the flag TRACE_EVENT_FL_IGNORE_ENABLE, which would also keep the trace core
- * from disabling the orphan.
+ * A task that enables an orphan, directly or by the file "enable" of the system, gets an error.
+ * The orphan does not have the flag TRACE_EVENT_FL_IGNORE_ENABLE, which would also keep the trace
+ * core from disabling the orphan.
  */
 void kmarkers_event_make_orphan(struct kmarkers_event *event)
 {

@@ -106,7 +106,8 @@ static void set_hex_prefix(struct conversion_text *conv)
 
 /*
  * If a conversion has the flag 0 and a precision, keep only the larger of width and precision.  The
- * kernel pads the number with zeros to the larger of the two, but C only to the precision.
+ * kernel pads the number with zeros to the larger of width and precision, but C only to the
+ * precision.
  */
 static void set_zero_padding(struct conversion_text *conv)
 {
@@ -197,8 +198,8 @@ static void write_number_conversion(struct writer *to, const struct conversion_t
 }
 
 /*
- * Write %ps or %pS for a pointer that is printed as a symbol, else %p.  Tracers do not support the
- * kernel's other forms of %p, or read memory as if the pointer pointed into the record.
+ * Write %ps or %pS for a pointer that is printed as a symbol, else %p.  Tracers either do not
+ * support the kernel's other forms of %p, or read memory as if the pointer pointed into the record.
  */
 static void write_pointer_conversion(struct writer *to, const struct conversion_text *conv)
 {

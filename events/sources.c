@@ -13,9 +13,9 @@
  * removed.  A work item adds or removes all further events.
  *
  * If an event was ever enabled, buffers may hold its records, and it may have triggers.  Only the
- * trace core can empty the buffers.  So when the owner of an event that was ever enabled is
- * unloaded, the owner is registered as the event's module in the trace core, and the trace core's
- * module notifier removes the event.  That notifier has priority 1, so it runs between
+ * trace core can empty the buffers.  Therefore, if such an event must be removed because its owner
+ * is unloaded, the owner is registered as the event's module in the trace core, and the trace
+ * core's module notifier removes the event.  That notifier has priority 1, so it runs between
  * kmarkers_events_handle_module_going() and kmarkers_events_handle_module_gone().  All other events
  * are removed here.
  *

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Users of events.  Each trace buffer that records an event is a user of the event, and so is
- * perf.  A user is connected to the source of the event, which then calls write() or probe() with
- * the user for each hit.  A task may collect the users that it adds, or those that it removes, in a
- * batch, and connect or disconnect all these users at once.  All functions are called with
+ * Users of events.  Each trace buffer that records an event is a user of the event, and so is perf.
+ * A user is connected to the source of the event, which then calls write() or probe() with the user
+ * for each hit.  A task may collect in a batch either the users that it adds or the users that it
+ * removes, and connect or disconnect all of them at once.  All functions are called with
  * event_mutex held.
  */
 #include <linux/errno.h>
@@ -22,8 +22,8 @@
 #include "work.h"
 
 /*
- * A soft-disabled event file.  It replaces the file of a user that cannot be disconnected, so that
- * the user's hits are not recorded.
+ * A soft-disabled event file.  If a user cannot be disconnected, this file replaces the user's
+ * file, so that no hits are recorded for the user.
  */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
@@ -294,7 +294,7 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 }
 
 /*
- * Connect those users of an event that could not be connected when they were added; skip refused
+ * Connect the users of an event that could not be connected when they were added; skip refused
  * users unless @refused is true.
  */
 void kmarkers_event_connect_users(struct kmarkers_event *event, bool refused)
