@@ -11,8 +11,8 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with colons between them
- * @first_part: element n is the part of a name that the first part of a @text of n parts restricts;
- *	the next parts of @text restrict the next parts of the name
+ * @first_part: for a @text of n parts, element n is the index of the name's part that the first
+ *	part of @text must match; the next parts of @text must match the next parts of the name
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @max_parts parts.

@@ -20,7 +20,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
-/* Return the macro that made a site, with a preposition, as text for the log: "imv_read() of". */
+/* Return text for the log that names the macro that made a site, such as "imv_read() of". */
 static const char *describe_reading_macro(const struct patcher_site *site)
 {
 	if (site->flags & IMV_COMPARE)

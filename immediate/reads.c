@@ -13,9 +13,9 @@
 #define SHORT_LEN	4
 
 /*
- * Return the size in bytes of the immediate in a site's mov or cmp.  Values of 1 and 2 bytes have
- * immediates of 4 bytes.  The exceptions are two instructions for a value of 1 byte, whose
- * immediate has 1 byte: a cmp of a byte register, and the mov in a module built with older headers.
+ * Return the size in bytes of the immediate in a site's mov or cmp.  The immediate of a value of 1
+ * or 2 bytes has 4 bytes, with two exceptions for values of 1 byte, whose immediate has 1 byte: in
+ * a cmp of a byte register, and in the mov of a module built with older headers.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {

@@ -32,9 +32,9 @@
 void bench_let_tasks_run(void);
 
 /*
- * Read the time stamp counter between two LFENCE.  An LFENCE waits for all instructions before it,
- * and no instruction after it begins earlier (Intel SDM vol. 2).  On AMD, LFENCE does so because
- * Linux configures it as dispatch serialising.
+ * Read the time stamp counter between two LFENCE instructions.  LFENCE waits for all instructions
+ * before it, and no instruction after it begins earlier (Intel SDM vol.  2).  On AMD, LFENCE does
+ * so because Linux configures it as dispatch serialising.
  */
 static __always_inline u64 bench_tsc(void)
 {
@@ -110,7 +110,7 @@ do {									\
 
 /**
  * BENCH_WINDOW() - run statements in a loop; set start and end to the TSC before and after the loop
- * @layout: the layout, which determines the loop's offset in a cache line
+ * @layout: the layout, which determines the offset of the loop in a cache line
  */
 #define BENCH_WINDOW(layout, ...)					\
 do {									\

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands written by root, one line each: through the module parameter control, which kernel
+ * Commands written by root, one line each: through the module parameter "control", which kernel
  * lockdown does not block, or through files in debugfs.
  *
  *	PATCHER_CONTROL(control, run_line, "PATTERN count | PATTERN -count");
@@ -44,7 +44,7 @@ struct patcher_control {
 int patcher_control_set(const char *value, const struct kernel_param *param);
 
 /**
- * PATCHER_CONTROL() - define a module's parameter control
+ * PATCHER_CONTROL() - define a module parameter named "control"
  * @name: name of the variable to define
  * @run_line: function that runs a line
  * @lines: the accepted lines, a string literal

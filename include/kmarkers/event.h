@@ -133,12 +133,12 @@ struct kmarkers_event_source {
  * @update: create the events that a source offers, and remove the events that it no longer offers.
  *	Return 0; or, if an event to be removed is enabled or referenced, -EBUSY, in which case no
  *	event is changed
- * @offer: add one more offer: create its event if the event does not exist.  If the event cannot
- *	be created, the reason is logged
+ * @offer: add one more offer: create the event of the offer unless the event exists.  If the event
+ *	cannot be created, the reason is logged
  * @withdraw: remove the event of an offer that the source no longer makes, or make another module
  *	that offers the event its owner.  Return 0, or -EBUSY if the event is enabled or referenced
  * @enable: enable or disable events of a source, all of one system, in the main trace buffer.  This
- *	has the same effect as writing to the events' files enable in tracefs, but with one
+ *	has the same effect as writing to the file "enable" of each event in tracefs, but with one
  *	connect_many() or disconnect_many().  Return 0; or an error, in which case the call has
  *	enabled no event: -EINVAL if an event does not exist, which is logged; -ENOMEM; or an error
  *	of the trace core or of the source

@@ -60,8 +60,8 @@
  *
  * Types of 1, 2, 4 and 8 bytes are allowed: integers, enums, bool, pointers.
  *
- * If IMV_PLAIN is defined, and on architectures other than x86-64, reads are plain
- * loads and everything else is the same.
+ * If IMV_PLAIN is defined, or on an architecture other than x86-64, reads are plain loads;
+ * everything else is the same.
  *
  * Source: the immediate values patches of 2007-2008, from which the names are taken.
  */
@@ -186,7 +186,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  * prefix that changes the length of the instruction, which stalls some decoders (Intel
  * Optimization Reference Manual, 3.4.2.3).
  *
- * Return: the value, of the type it was defined with.
+ * Return: the value, with the type of its definition.
  */
 #define imv_read(name)							\
 ({									\
@@ -240,10 +240,10 @@ on:
 })
 
 /*
- * Two other forms of branch, which patches of 2006 and 2008 used.  Each has two instructions.  The
- * first instruction sets ZF: a cmp of a register with itself, or an xor that clears a register.
- * The second instruction is a jne while the branch is off, and is never taken because ZF is set.
- * A change of one byte turns the jne into a je, which is always taken: the branch is on.
+ * Two other forms of a branch, as in kernel patches of 2006 and 2008.  Each has two instructions.
+ * The first instruction sets ZF: a cmp of a register with itself, or an xor that clears a register.
+ * The second instruction is a jne while the branch is off, and is never taken because ZF is set.  A
+ * change of one byte turns the jne into a je, which is always taken: the branch is on.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {

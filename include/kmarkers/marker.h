@@ -107,7 +107,7 @@ extern const u8 marker_tables_need_markers;
 
 KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
 
-/* The format of a marker without arguments. */
+/* Format of a marker that has no arguments. */
 #define MARK_NOARGS	" "
 
 /**
@@ -271,7 +271,10 @@ do {									\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
-/* Refuse a format that is not a literal, such as "name" in LTTng's trace_mark(channel, name, ...). */
+/*
+ * Refuse a format that is not a literal: LTTng's trace_mark(channel, name, ...)  has a name in its
+ * place.
+ */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
 #else

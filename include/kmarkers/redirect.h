@@ -22,7 +22,7 @@
  * kprobe is unregistered, and afterwards with -EILSEQ if the kprobe left other bytes.
  *
  * If several functions have the same name, the patcher changes the function that a kprobe by this
- * name would probe, which need not be the intended function.
+ * name would probe, which may be another function than the intended one.
  *
  * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call, so the
  * counter of calls is one too low when the replacement returns.  The kernel then refills the return

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Notes: sites without an instruction of their own, the flavour note of <kmarkers/sdt.h>.
+ * Notes: sites without an instruction of their own. <kmarkers/sdt.h> describes them as the flavour
+ * "note".
  *
  * In a module, a note is a record of 16 bytes, struct sdt_note_record.  The locations of its
  * arguments are encoded as instructions that are never executed, in a section of their own.  For

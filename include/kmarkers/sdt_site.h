@@ -58,8 +58,9 @@
 #define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
 
 /*
- * Functions that call the handlers of a site armed by a jump, for each number of arguments: of any
- * flavour, and of the flavour breakpoint, whose hits are counted.
+ * Functions that call the handlers of a site that is armed by a jump, two for each number of
+ * arguments: sdt_fire_counted_N() also counts the hit, for a site whose flavour is "breakpoint";
+ * sdt_fire_N() is for a site of any other flavour.
  */
 #define __SDT_DECLARE_FIRE(n)						\
 	void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n); \
@@ -114,9 +115,9 @@ __SDT_COLD(label)							\
 	__SDT_TARGET(target, origin, __SDT_OPERAND(label))
 
 /*
- * Define the sites with @n arguments of the flavours breakpoint, nop and split.  The arguments are
- * always in registers.  The sites clobber memory, because handlers may read the memory that
- * arguments point to.
+ * Define the sites with @n arguments whose flavour is "breakpoint", "nop" or "split".  The
+ * arguments are always in registers.  The sites clobber memory, because handlers may read the
+ * memory that arguments point to.
  */
 #define __SDT_EAGER(n)							\
 static __always_inline void						\
@@ -204,8 +205,8 @@ __SDT_EAGER(7)
 		__sdt_check_##id(0, ## args)
 
 /*
- * Each site uses the constant of its flavour.  For an unknown flavour, the compiler reports that
- * the constant, whose name contains the flavour, is undeclared.
+ * Each site uses the constant that is named after its flavour.  For an unknown flavour, the
+ * compiler reports that the constant, whose name contains the flavour, is undeclared.
  */
 enum {
 #ifndef SDT_NOTES_ONLY

@@ -94,7 +94,8 @@ typedef void marker_typed_func(void);
  * @marker: the fields that all markers have
  * @probes: array of the marker's typed probes, protected by RCU, or NULL; the member func of each
  *	element holds a typed probe, cast to marker_probe_func
- * @iterator: function that calls all probes, including those registered by the marker's name
+ * @iterator: function that calls all probes, including the probes that are registered by the
+ *	marker's name
  * @nothing: probe of the marker's type that does nothing
  * @stub: address of the first instruction of the marker's stub, which sites call; or NULL
  * @array: the array of @probes; private to the registry, protected by the registry's lock

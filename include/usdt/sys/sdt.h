@@ -34,7 +34,7 @@
  *
  * SITES
  *
- * With USDT_SITES the same probes are also sites of <kmarkers/sdt.h>, of the flavour jump: a
+ * With USDT_SITES the same probes are also sites of <kmarkers/sdt.h>, with the flavour "jump": a
  * handler in the process may be attached to them by sdt_attach("server:::request-start", ...).  The
  * program is then compiled and linked as described in Documentation/native.md.  A handler gets the
  * first seven arguments; a floating-point number among these does not compile.  Tracers in other
