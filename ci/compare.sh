@@ -22,7 +22,7 @@ shift 2
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- --fail-on costlier
 mkdir -p "$out" || exit 2
-# If the comparison fails, an older one must not be taken for it.
+# Remove an older comparison: if this comparison fails, the older one must not be mistaken for it.
 for ending in md json xml html; do
 	rm -f "$out/comparison.$ending" || exit 2
 done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Choose the CPU on which to measure: the CPU that is idlest while this process sleeps.  If other
- * programs use this CPU later, choose another CPU. /proc/stat has the busy and idle times of each
+ * programs use this CPU later, choose another CPU.  /proc/stat has the busy and idle times of each
  * CPU, which the kernel counts in ticks of 10 ms.
  */
 #include <sched.h>

@@ -12,8 +12,7 @@
 #include "sets.h"
 
 /**
- * sdt_call_all_handlers() - call all handlers of a set; the handler of sites that have several
- * handlers
+ * sdt_call_all_handlers() - call all handlers of a set; used for sites with several handlers
  * @private: array of the handlers; an element whose function is NULL ends the array
  * @hit: the hit
  *

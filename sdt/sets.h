@@ -55,7 +55,7 @@ struct sdt_set {
 	struct sdt_call call[];
 };
 
-/* The handler that sites without handlers call: it does nothing. */
+/* Stands in for the handler at sites that have no handlers: it does nothing. */
 extern const struct sdt_call sdt_no_handlers;
 
 /* Return the number of handlers in @set that have not been removed; 0 if @set is NULL. */

@@ -33,7 +33,7 @@ void bench_let_tasks_run(void);
 
 /*
  * Read the time stamp counter between two LFENCE instructions.  LFENCE waits for all instructions
- * before it, and no instruction after it begins earlier (Intel SDM vol.  2).  On AMD, LFENCE does
+ * before it, and no instruction after it begins earlier (Intel SDM vol. 2).  On AMD, LFENCE does
  * so because Linux configures it as dispatch serialising.
  */
 static __always_inline u64 bench_tsc(void)

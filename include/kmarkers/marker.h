@@ -272,7 +272,7 @@ do {									\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
 /*
- * Refuse a format that is not a literal: LTTng's trace_mark(channel, name, ...)  has a name in its
+ * Refuse a format that is not a literal: LTTng's trace_mark(channel, name, ...) has a name in its
  * place.
  */
 #ifdef __CHECKER__

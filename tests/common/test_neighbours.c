@@ -272,7 +272,7 @@ const char *patcher_checks_runs_among_neighbours(void)
 	records[HALF].flags = PATCHER_SITE_RUN;
 	err = register_all_sites(NULL);
 	if (err == -EPERM)
-		return "SKIP runs are refused here: the patcher cannot wait for preempted tasks";
+		return "SKIP sites of several instructions are refused here: the patcher cannot wait for preempted tasks";
 	EXPECT(!err);
 	return change_all_sites();
 }

@@ -127,14 +127,14 @@ static atomic_t tickets;
 static bool wanted, inside, released;
 
 /*
- * Called by each thread.  If the variable wanted is set, disable preemption in one of the threads,
- * until the variable released is set or HOLD_NS have passed.
+ * Called by each thread.  If the variable "wanted" is set, disable preemption in one of the
+ * threads, until the variable "released" is set or HOLD_NS have passed.
  */
 static void disable_preemption_if_wanted(void)
 {
 	u64 start;
 
-	/* The variable tickets is 1: the first thread that decrements it disables preemption. */
+	/* The variable "tickets" is 1: the first thread that decrements it disables preemption. */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();

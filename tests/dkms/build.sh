@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the modules of all DKMS packages in Debian's section main for a test kernel, in a minimal
-# Debian root. Each package is built twice: unmarked (unchanged), and marked (with the markers that
-# mark.py inserts).
+# Debian root. Each package is built twice: unchanged (kind "unmarked"), and with the markers that
+# mark.py inserts (kind "marked").
 #
 # usage: tests/dkms/build.sh KERNEL KMARKERS OUT [PACKAGE...]
 # KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules are
-# written to OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. PACKAGE is the name of a package; without
-# one, all DKMS packages that apt knows are built. Prints one line per package. The exit code is 0
-# if every package that builds unmarked also builds marked, without a new warning; otherwise 1.
+# written to OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. PACKAGE is the name of a package; if none
+# is given, all DKMS packages that apt knows are built. Prints one line per package. The exit code is
+# 0 if each package that builds unchanged also builds with markers, without a new warning; otherwise
+# 1.
 
 case ${1-} in
 -h | --help | '') sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
@@ -20,8 +21,8 @@ export KMARKERS=$2
 here=$(realpath "$(dirname "$0")")
 release=$(basename "$kernel"/usr/lib/modules/*)
 failed=0
-# Time limits of a build in seconds. The limit of marked builds is larger, because the machine may
-# be busier while marked builds run.
+# Time limits of a build in seconds. The limit is larger for builds with markers, because the
+# machine may be busier during these builds.
 declare -A limit=([unmarked]=900 [marked]=2700)
 
 # Link the kernel's headers to the paths that their makefiles use.
@@ -32,7 +33,7 @@ ln -sfn "$kernel"/usr/lib/modules/* /usr/lib/modules/
 ln -sfn "$kernel"/usr/lib/linux-kbuild-* /usr/lib/
 
 # build_package KIND: build the package with dkms, and write its modules and a log to OUT; KIND is
-# unmarked, or marked (with the markers that mark.py inserts)
+# unmarked (unchanged) or marked (with the markers that mark.py inserts)
 build_package() {
 	local log=$out/$1-$package.log
 	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
@@ -53,7 +54,7 @@ list_warnings() {
 	sed -n 's/^.*warning: //p' "$out/$1-$package.log" | sort -u
 }
 
-# print_new_warning: print the first warning that only the marked build has
+# print_new_warning: print the first warning that only the build with markers has
 print_new_warning() {
 	comm -13 <(list_warnings unmarked) <(list_warnings marked) | head -n 1
 }
@@ -99,7 +100,7 @@ for package in "${packages[@]}"; do
 		echo "${PACKAGE_NAME:-$name} ${PACKAGE_VERSION:-$version}"
 	)
 	if ! build_package unmarked; then
-		echo "SKIP $package: the unmarked modules do not build: $(print_failed_line unmarked)"
+		echo "SKIP $package: its modules do not build, even without markers: $(print_failed_line unmarked)"
 		continue
 	fi
 	"$here/mark.py" "$sources" "$KMARKERS"
@@ -113,13 +114,13 @@ for package in "${packages[@]}"; do
 	if grep -q "modpost: GPL-incompatible module" "$out/marked-$package.log"; then
 		echo "SKIP $package: its licence is not GPL-compatible, and kmarkers exports symbols to GPL modules only"
 	elif [[ $more ]] && ! build_package marked || [[ ! -d $out/marked/$package ]]; then
-		echo "FAILED $package: the marked modules do not build: $(print_failed_line marked)"
+		echo "FAILED $package: its modules do not build with markers: $(print_failed_line marked)"
 		failed=1
 	elif [[ $(print_new_warning) ]]; then
-		echo "FAILED $package: the marked build has a new warning: $(print_new_warning)"
+		echo "FAILED $package: the build with markers has a new warning: $(print_new_warning)"
 		failed=1
 	else
-		echo "ok $package: the marked modules build$more"
+		echo "ok $package: its modules build with markers$more"
 	fi
 done
 exit "$failed"

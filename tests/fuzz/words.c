@@ -214,7 +214,10 @@ static void check_control(const char *line)
 	free(copy);
 }
 
-/* Check the parsers for a marker's files in debugfs: one accepts a command, the other 0 or 1. */
+/*
+ * Check the two parsers for the debugfs files of a marker: the parser for the file "probe" accepts
+ * a command, the parser for the file "enable" accepts 0 or 1.
+ */
 static void check_words_of_marker_files(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);

@@ -15,6 +15,6 @@ static int __init bad_init(void)
 }
 module_init(bad_init);
 
-MODULE_DESCRIPTION("An immediate value read in init text: cannot be loaded");
+MODULE_DESCRIPTION("Must not load: init text reads an immediate value");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

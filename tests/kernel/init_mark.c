@@ -22,6 +22,6 @@ static int __init init_mark_init(void)
 }
 module_init(init_mark_init);
 
-MODULE_DESCRIPTION("Markers in init text: cannot be loaded");
+MODULE_DESCRIPTION("Must not load: init text has markers");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

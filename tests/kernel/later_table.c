@@ -33,6 +33,6 @@ static void __exit later_table_exit(void)
 module_init(later_table_init);
 module_exit(later_table_exit);
 
-MODULE_DESCRIPTION("A table of a later version: cannot be loaded");
+MODULE_DESCRIPTION("Must not load: the version of its table is too new");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

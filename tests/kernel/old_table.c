@@ -52,6 +52,6 @@ static void __exit old_table_exit(void)
 module_init(old_table_init);
 module_exit(old_table_exit);
 
-MODULE_DESCRIPTION("A table of version 1: cannot be loaded");
+MODULE_DESCRIPTION("Must not load: its table has version 1");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -10,6 +10,6 @@ static int __init other_version_init(void)
 }
 module_init(other_version_init);
 
-MODULE_DESCRIPTION("A module of another version of kmarkers: cannot be loaded");
+MODULE_DESCRIPTION("Must not load: its version of kmarkers is another one");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -18,6 +18,6 @@ static int __init sdt_init_init(void)
 
 module_init(sdt_init_init);
 
-MODULE_DESCRIPTION("An SDT probe in init text: cannot be loaded");
+MODULE_DESCRIPTION("Must not load: init text has an SDT probe");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -2,8 +2,8 @@
 /*
  * nopcost - measure the cost of a 7-byte nop in the loops of density-full and density-spread
  *
- * The program shares no code with kmarkers.  A dormant marker of flavour jump is such a nop, with the
- * distance of a jump in its last four bytes.
+ * The program shares no code with kmarkers.  A dormant marker whose flavour is "jump" is such a
+ * nop, with the distance of a jump in its last four bytes.
  *
  * Every loop is at 256 random places in memory.  In each round, the loops at all places run with LOW
  * and with HIGH passes.  The cost of 16 nops is the duration of a pass with 16 nops minus the duration
