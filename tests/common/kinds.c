@@ -158,7 +158,10 @@ static const struct {
 	u8 flags, overflow;
 } patterns[] = { { 0, 0 }, { SF | ZF | PF | CF, 1 }, { SF | CF, 0 } };
 
-/* Return true if a jump on the condition with the code @condition is taken with the given flags. */
+/*
+ * Return true if a conditional jump with the condition code @condition is taken when the flags are
+ * @flags and @overflow.
+ */
 static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 {
 	bool less = !!(flags & SF) != overflow;
@@ -167,7 +170,7 @@ static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 		flags & SF, flags & PF, less, less || flags & ZF,
 	};
 
-	/* Condition code 2n + 1 stands for the negation of condition code 2n. */
+	/* The condition with the code 2n + 1 is the negation of the condition with the code 2n. */
 	return met[condition / 2] != (condition & 1);
 }
 

@@ -41,8 +41,8 @@ static const struct {
 static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
 
 /*
- * The two states of a run, a site of several instructions: first, five jumps and a nop; second, a
- * jump over four ud2 to the end of the run.
+ * The two states of a run, a site of several instructions. The first state is five jumps and a nop.
+ * The second state is a jump over four ud2 instructions to the end of the run.
  */
 static const u8 run_insn[2][RUN_LEN] = {
 	{ RUN_BYTES },

@@ -40,7 +40,7 @@ extern const unsigned int test_nr_cases;
 
 /*
  * Scale of the stress tests.  The number of changes that each stress test makes is proportional to
- * this value.  It does not depend on the number of CPUs or on their speed.
+ * this value.  This number does not depend on the number of CPUs or on their speed.
  */
 extern unsigned int test_batches;
 

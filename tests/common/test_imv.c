@@ -105,8 +105,8 @@ const char *imv_branches_follow_the_value(void)
 
 /*
  * Define an immediate value of @type, and the function compare_@id(value, number).  The function
- * sets the immediate value to value, and compares number with the immediate value twice: first as
- * a @type, then as the type to which C promotes @type.
+ * sets the immediate value to its first argument, and compares its second argument with the
+ * immediate value twice: first as a @type, then as the type to which C promotes @type.
  */
 #define DEFINE_COMPARISON(id, type)					\
 static DEFINE_IMV(type, limit_##id);					\
@@ -356,7 +356,9 @@ static u64 compute_generation_value(unsigned long generation)
 	return (generation % PERIOD + 1) * ONES;
 }
 
-/* Count an error if @seen is not the value of a generation from @low to @started. */
+/*
+ * Count an error if @seen is not the value of any generation from number @low to number @started.
+ */
 static void count_unexpected_value(u64 seen, u64 mask, unsigned long low)
 {
 	unsigned long generation, high = smp_load_acquire(&started);
@@ -410,7 +412,7 @@ const char *imv_storm(void)
 	unsigned long generation, last, nr = test_batches / 8;
 	int err;
 
-	/* Continue with the last generation of the previous run if this case has run before. */
+	/* If this case has run before, continue with the last generation of that run. */
 	generation = started;
 	last = generation + nr;
 	wrong = 0;

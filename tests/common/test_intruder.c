@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the patcher when a site holds a breakpoint of other code, and when a wrong page is
- * mapped.
+ * Tests of the patcher in two situations: a site holds a breakpoint of other code, or a wrong page
+ * is mapped.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -20,7 +20,10 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"test_site_intruded:	.quad test_intruded\n"
 	".popsection");
 
-/* The second byte alone is a nop, too, so the handler of a breakpoint can continue at that byte. */
+/*
+ * The second byte alone is a nop, too, so the handler of a breakpoint over the first byte can
+ * continue at the second byte.
+ */
 static const u8 nop[INSN] = { 0x66, 0x90 };
 static const u8 jump[INSN] = { 0xeb, 0x00 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stress tests of the patcher with sites for every kind of instruction, and with runs, which are
- * sites of several instructions; and tests of exchanging LOCK and DS prefixes.
+ * Stress tests of the patcher, with sites for every kind of instruction, and with runs, which are
+ * sites of several instructions.  Also tests in which LOCK and DS prefixes are exchanged.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -112,7 +112,7 @@ void kinds_cleanup(void)
 	registered = false;
 }
 
-/* Number of flips (batches of changes) for which the expected results are kept. */
+/* Number of latest flips (batches of changes) for which the expected results are kept. */
 #define KEPT	4
 
 /* Expected result of each pass after each of the last flips. */
@@ -314,7 +314,7 @@ const char *patcher_takes_three_rounds_per_chunk(void)
 		EXPECT(after.sites == before.sites + all);
 		EXPECT(!check_passes_without_flips());
 	}
-	/* No chunk is applied if a poke of the last chunk is wrong. */
+	/* If a poke of the last chunk is wrong, no chunk is applied. */
 	for (chunk = 0; chunk < all; chunk++)
 		fill_poke(&pokes[chunk], chunk);
 	pokes[all - 1].old[0] ^= 1;
@@ -352,7 +352,10 @@ static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)
 	return patcher_store_prefixes(owner_name, pokes, 1);
 }
 
-/* Storing a LOCK prefix is always allowed; replacing LOCK by DS only while one CPU is online. */
+/*
+ * Storing a LOCK prefix is always allowed; replacing LOCK by DS is allowed only while one CPU is
+ * online.
+ */
 static const char *check_lock_prefix(u8 *prefix)
 {
 	struct patcher_stats before, after;
@@ -369,7 +372,10 @@ static const char *check_lock_prefix(u8 *prefix)
 	return NULL;
 }
 
-/* A change with a wrong byte, owner, address, length or number of pokes is refused. */
+/*
+ * A change is refused if a byte, the owner, the address, the length or the number of pokes is
+ * wrong.
+ */
 static const char *check_refused_prefixes(u8 *prefix)
 {
 	struct patcher_stats before, after;

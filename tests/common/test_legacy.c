@@ -267,7 +267,7 @@ const char *markers_iteration_finds_every_marker(void)
 	listed = marker_list_probe(NULL);
 	EXPECT(listed > ours && listed <= all);
 
-	/* Stop the iteration and continue it, with a change of probes in between. */
+	/* Stop the iteration, change the probes, and continue the iteration. */
 	marker_iter_reset(&iter);
 	for (marker_iter_start(&iter); !is_test_marker(iter.marker); marker_iter_next(&iter))
 		;

@@ -317,7 +317,10 @@ const char *patcher_takes_three_rounds_per_batch(void)
 	return NULL;
 }
 
-/* Numbers of changes begun, changes ended, wrong results, and results not affected by a change. */
+/*
+ * Numbers of changes that have begun, of changes that have ended, of wrong results, and of results
+ * that no change can have affected.
+ */
 static unsigned long started, done, wrong, compared;
 
 /*

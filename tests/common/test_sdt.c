@@ -340,7 +340,10 @@ static unsigned long count_rounds(void)
 	return stats.rounds;
 }
 
-/* Setting breakpoints takes one IPI round and writing jumps three, whatever the number of sites. */
+/*
+ * Whatever the number of sites, setting breakpoints takes one IPI round, and writing jumps takes
+ * three IPI rounds.
+ */
 const char *sdt_rounds_do_not_depend_on_sites(void)
 {
 	unsigned long before = count_rounds();
@@ -349,7 +352,10 @@ const char *sdt_rounds_do_not_depend_on_sites(void)
 	EXPECT(count_rounds() == before + 3);
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	EXPECT(count_rounds() == before + 3 + 3 + 1);
-	/* The next two calls change no site: "test:::*" keeps all sites of test enabled. */
+	/*
+	 * The next two calls change no site: the pattern "test:::*" keeps all sites of the provider
+	 * test enabled.
+	 */
 	EXPECT(!sdt_attach("inlined", record_hit, &first));
 	EXPECT(!sdt_detach("none", record_hit, &first));
 	EXPECT(count_rounds() == before + 7);
@@ -418,7 +424,10 @@ const char *sdt_disables_sites_beside_foreign_int3(void)
 	hit_probe_named(2);
 	/* The site with the breakpoint stays enabled. */
 	again = sdt_detach("named", record_hit, &second);
-	/* A failure to disable a site is reported again after the site had a handler again. */
+	/*
+	 * After the site had a handler again, a failure to disable the site is reported a second
+	 * time.
+	 */
 	back = sdt_attach("none", record_hit, &second);
 	leave = sdt_detach("none", record_hit, &second);
 	EXPECT(!test_remove_breakpoint());

@@ -142,7 +142,9 @@ const char *typed_markers_call_probes(void)
 	EXPECT(!marker_unregister_test_typed(record_call_as_second_probe, &records[1]));
 	hit_marker(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* Call the stub, as a CPU may do that executed the site before the site was disabled. */
+	/*
+	 * Call the stub, as happens if a CPU executed the site just before the site was disabled.
+	 */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 

@@ -18,9 +18,9 @@ DEFINE_MARKER(test_typed_storm);
 
 /*
  * A struct tag is the private data of a probe.  Each probe checks that .probe of its tag is the
- * probe's own address.  .dead is set when the probe was unregistered and
+ * probe's own address. .dead is set when the probe was unregistered and
  * marker_synchronize_unregister() has returned: any later call with this tag is an error.  The
- * variable wrong counts the errors.
+ * variable "wrong" counts the errors.
  */
 #define TAGS	4
 
@@ -96,7 +96,10 @@ const char *typed_storm(void)
 
 	wrong = 0;
 	EXPECT(!test_start_threads(hit_storm_marker));
-	/* The first loop alternates between 0 and 1 probes, the second loop between 1 and 2. */
+	/*
+	 * In the first loop the marker has 0 and 1 probes alternately, in the second loop 1 and 2
+	 * probes.
+	 */
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
 		err = register_probe_with_tag(i) ?: unregister_probe_with_tag(i);
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)

@@ -114,8 +114,8 @@ static int restore_redirected_call(char **words)
 }
 
 /*
- * Redirect a call for a second client.  This must fail if the call is redirected already: the next
- * call of the same callee in the function must not be redirected instead.
+ * Redirect a call for a second client.  If the call is redirected already, this must fail, and must
+ * not redirect the next call of the same callee in the function instead.
  */
 static int redirect_call_for_second_client(char **words)
 {
@@ -146,7 +146,10 @@ static int restore_whole_function(char **words)
 	return err;
 }
 
-/* Redirect the call to an address on the stack: not text, and more than 2 GB from the call. */
+/*
+ * Redirect the call to an address on the stack, which is not text, and is more than 2 GB away from
+ * the call.
+ */
 static int redirect_out_of_reach(char **words)
 {
 	struct patcher_redirect far = {
@@ -260,8 +263,8 @@ static bool is_tracepoint_refused(const char *name)
 }
 
 /*
- * Make requests that each have a missing or wrong field.  Return 0 if all return -EINVAL, and if
- * sites in tracepoints of RCU and of notifier chains are refused.
+ * Make requests that each have a missing or wrong field.  Return 0 if each request returned
+ * -EINVAL, and if sites in tracepoints of RCU and of notifier chains are refused.
  */
 static int make_incomplete_requests(char **words)
 {
@@ -285,7 +288,10 @@ static int make_incomplete_requests(char **words)
 		{ .function = name, .len = 5 },
 		{ .function = name, .len = PATCHER_INSN_MAX + 1, .owner = name },
 	};
-	/* Kernels have one of the first two if CONFIG_RCU_TRACE is set, and the third since 6.5. */
+	/*
+	 * A kernel has one of the first two tracepoints if CONFIG_RCU_TRACE is set, and the third
+	 * tracepoint since 6.5.
+	 */
 	static const char *const tracepoints[] = {
 		"__traceiter_rcu_watching", "__traceiter_rcu_dyntick", "__traceiter_notifier_run",
 	};
@@ -306,7 +312,9 @@ static int make_incomplete_requests(char **words)
 	return 0;
 }
 
-/* Return 0 if no records are found, also if the span had other contents before. */
+/*
+ * Return 0 if no records are found and the span is empty afterwards, whatever it contained before.
+ */
 static int find_missing_records(char **words)
 {
 	struct kmarkers_span span;

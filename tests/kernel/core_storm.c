@@ -65,8 +65,8 @@ static void add_form(struct changed *site, const void *insn, unsigned long resul
 }
 
 /*
- * Return true if @text is test %rdi,%rdi or test %rsi,%rsi followed by je or jne, and set @len to
- * the length of the branch.
+ * Return true if @text is the instruction "test %rdi,%rdi" or "test %rsi,%rsi", followed by a je or
+ * a jne.  Set @len to the length of this branch.
  */
 static bool is_branch(const u8 *text, u8 *len)
 {
@@ -121,7 +121,7 @@ static int find_lcm_branch(struct changed *site)
 	return 0;
 }
 
-/* Find mov $1,%reg in int_pow(), which loads the initial value of the product. */
+/* Find the instruction mov $1,%reg in int_pow(), which loads the initial value of the product. */
 static int find_int_pow_constant(struct changed *site)
 {
 	const u8 *text = (const u8 *)int_pow;
@@ -175,7 +175,9 @@ static void check_storm_results(void)
 		count_wrong_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* Replace the instruction of each site by the site's form @number % site->nr, in one batch. */
+/*
+ * In one batch, replace the instruction of each site by the form with the index @number % site->nr.
+ */
 static int change_storm_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };

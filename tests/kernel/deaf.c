@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose init function never returns.  All CPUs loop with interrupts off or, with
+ * A module whose init function never returns.  By default, all CPUs loop with interrupts off.  With
  * at_breakpoint=1, one CPU executes the same int3 repeatedly.
  */
 #include <linux/irqflags.h>

@@ -4,8 +4,8 @@
 #define TESTS_KERNEL_EACH_H
 
 /*
- * EACH_2 to EACH_4 are equal, so that one can be used inside another: a macro is not expanded
- * inside itself.
+ * The macros EACH_2 to EACH_4 do the same. There are several because they are used inside each
+ * other, and a macro is not expanded inside itself.
  */
 #define EACH_1(what)							\
 	what(0) what(1) what(2) what(3) what(4)				\

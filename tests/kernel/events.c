@@ -135,7 +135,9 @@ static struct kprobe breakpoint = {
 	.post_handler = empty_breakpoint_post_handler,
 };
 
-/* Register the kprobe behind the 5-byte ftrace site of hit_nmi(), or behind ENDBR and that site. */
+/*
+ * Register the kprobe behind the 5-byte ftrace site of hit_nmi().  An ENDBR may precede this site.
+ */
 static int register_breakpoint_kprobe(void)
 {
 	static const unsigned int offsets[] = { 5, 9 };

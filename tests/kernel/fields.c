@@ -57,7 +57,7 @@ static void hit_signed(unsigned long nr)
 		   -(int)nr, -(long)nr, -(long long)nr);
 }
 
-/* Pass an address that is no string, and a precision that cuts a string. */
+/* Pass an address at which there is no string, and a precision that truncates a string. */
 static void hit_marker_with_bad_string(unsigned long nr)
 {
 	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);

@@ -104,7 +104,7 @@ static char perf_record[80];
 module_param_string(perf_record, perf_record, sizeof(perf_record), 0400);
 
 /*
- * The record of a hit of the marker fd_request.  Its last field gives the place of a string in the
+ * The record of a hit of the marker fd_request.  The last field gives the place of a string in the
  * record.
  */
 struct request_record {

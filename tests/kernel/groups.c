@@ -68,7 +68,10 @@ static unsigned int return_no_samples(void)
 	return 0;
 }
 
-/* Return 2 in the first call, when the group is added; later, more samples than a run may have. */
+/*
+ * In the first call, when the group is added, return 2.  In later calls, return more samples than a
+ * run may have.
+ */
 static unsigned int return_more_samples(void)
 {
 	return own_samples++ == 2 ? 2 : ~0U;

@@ -29,10 +29,10 @@
 #define DS		0x3e
 
 /*
- * The task may run again when the thread that changes the run was asleep in CHECKS consecutive
- * checks, 1 ms apart.  The task is kept from running for at most LIMIT_MS, because the kernel
- * throttles real-time threads that run longer.  On a slow machine, several of the TRIES attempts
- * may fail.
+ * The preempted task may run again when the thread that changes the run was asleep in CHECKS
+ * consecutive checks, which are 1 ms apart.  The task is kept from running for at most LIMIT_MS,
+ * because the kernel throttles real-time threads that run longer.  On a slow machine, several of
+ * the TRIES attempts may fail.
  */
 #define CHECKS		20
 #define LIMIT_MS	700
@@ -213,7 +213,9 @@ static int store_lock_prefix(void)
 	return patcher_store_prefixes(owner, &poke, 1);
 }
 
-/* Call @change while the task is preempted.  This function runs on another CPU than the task. */
+/*
+ * Call @change while the task is preempted.  This function runs on a different CPU from the task.
+ */
 static long call_change_while_preempted(void *change)
 {
 	int err;

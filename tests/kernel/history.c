@@ -25,7 +25,7 @@ static void count_variadic_hit(const char *format, ...)
 	hits++;
 }
 
-/* A callback of the tracepoint module_get.  Since 2.6.35, @data is passed to callbacks. */
+/* A callback of the tracepoint module_get.  Since Linux 2.6.35, @data is passed to callbacks. */
 void probe_module_get(void *data, struct module *module, unsigned long ip);
 
 void probe_module_get(void *data, struct module *module, unsigned long ip)

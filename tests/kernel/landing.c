@@ -44,7 +44,10 @@ asm(".pushsection .discard_test_landing, \"aw\", @progbits\n"
 	"	.short " flags "\n"					\
 	".popsection\n"
 
-/* add (83 c0 01), on which the kprobe is, and imul (6b c0 07), which is the target of the jump. */
+/*
+ * The instruction add (83 c0 01), on which the kprobe is, and imul (6b c0 07), to which the jump
+ * leads.
+ */
 #define ADD_AND_MULTIPLY	"	addl $1, %%eax\n	imull $7, %%eax, %%eax\n"
 
 static noinline int landing_branch(int n, int m)
@@ -86,12 +89,14 @@ static struct patcher_table table = {
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
-	/* The site "run" while on: xor %edx, %edx; jmp over the nop and the add; nop. */
+	/* The site "run" while it is on: xor %edx, %edx; jmp over the nop and the add; nop. */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 	{ { 0x3d, 0, 0, 0, 0 }, { 0x3d, 3, 0, 0, 0 } },
 };
 
-/* Switch a site on or off.  If @wrong, pass wrong old bytes, so that the batch is refused. */
+/*
+ * Switch a site on or off.  If @wrong is true, pass wrong old bytes, so that the batch is refused.
+ */
 static int switch_site(unsigned int number, bool on, bool wrong)
 {
 	struct patcher_poke poke = { .len = LEN };

@@ -27,7 +27,10 @@ static void leaver_variadic_probe(const char *fmt, ...)
 	of_2006++;
 }
 
-/* If false, only the typed probe is registered, and the marker's stub calls that probe directly. */
+/*
+ * If false, only the typed probe is registered, and the stub of the marker calls the typed probe
+ * directly.
+ */
 static bool all = true;
 module_param(all, bool, 0444);
 

@@ -2,7 +2,7 @@
 /*
  * A kprobe on mutex_unlock() that checks each call: the current task must hold the mutex.  A kernel
  * without lock debugging accepts any call, and then lets two tasks into the critical section.  The
- * log line of a wrong call begins with "BUG: ", so the test during which it appears fails.
+ * log line of a wrong call begins with "BUG: ", so the test during which the line appears fails.
  */
 #include <linux/atomic.h>
 #include <linux/kernel.h>

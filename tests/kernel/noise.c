@@ -65,7 +65,7 @@ SDT_PROBE_DEFINE1(noise, , , jumped, "unsigned int *");
 SDT_PROBE_DEFINE1(noise, , , trapped, "unsigned int *");
 
 /*
- * Increment the counter that args[0] points to.  Each execution has its own counter, because an
+ * Increment the counter to which args[0] points.  Each execution has its own counter, because an
  * interrupt may execute the sites on the same CPU meanwhile.
  */
 static void count_hit(void *private, const struct sdt_hit *hit)
@@ -202,8 +202,8 @@ static int toggle_key_repeatedly(void *unused)
 }
 
 /*
- * Attach and detach a handler, and in between promote the site from a breakpoint to a jump, or
- * demote it.
+ * Attach a handler; promote the site from a breakpoint to a jump, or demote the site; detach the
+ * handler.
  */
 static int change_probes(bool promoted)
 {

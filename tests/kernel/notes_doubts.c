@@ -30,10 +30,10 @@ SDT_PROBE_DEFINE0(trefused, , , refused);
 #define TNOTE(label, name)	NOTE_AT(label, "sdt_tnotes___" name, "0", "")
 
 /*
- * Functions with SDT notes.  The note "behind" is at the end of its function, as after a call that
- * does not return.  The notes "first" are at the beginning of their functions.  The last two bytes
- * before "inside" look like a jump over nothing, but are the end of a constant.  The argument of
- * "elsewhere" has a segment override.
+ * Functions with SDT notes.  The note "behind" is at the end of its function, as happens after a
+ * call that does not return.  The notes "first" are at the beginning of their functions.  The last
+ * two bytes before "inside" look like a jump over nothing, but are the end of a constant.  The
+ * argument of "elsewhere" has a segment override.
  */
 asm(".pushsection .text, \"ax\"\n"
 	FUNCTION("notes_behind", "	jmp notes_behind\n")

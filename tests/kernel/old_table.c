@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose kmarkers table has version 1: the records follow a header, and a local symbol
- * marks the header.  Loading the module must fail.
+ * A module whose kmarkers table has version 1.  In version 1, the records follow a header, and a
+ * local symbol marks the header.  Loading the module must fail.
  */
 #include <linux/module.h>
 

@@ -239,7 +239,9 @@ static void hit_storm_marker(void)
 	mark_typed(test_typed_storm, 7);
 }
 
-/* Each hit calls one program exactly once, while another program is attached and detached. */
+/*
+ * While a second program is attached and detached, each hit calls the first program exactly once.
+ */
 const char *raw_tracepoint_exactly_once(void)
 {
 	unsigned long passes;
@@ -288,7 +290,7 @@ static void take_registry_lock_first(void)
 /*
  * Take the mutex of tracepoints and the mutex of the marker registry in both orders.  Attaching a
  * program takes the mutex of tracepoints first; registering a probe takes the mutex of the registry
- * first.  At the end, the marker must be in the state that the kernel has set last.
+ * first.  At the end, the marker must be in the last state that the kernel has set.
  */
 const char *raw_tracepoint_storm_of_locks(void)
 {

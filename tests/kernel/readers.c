@@ -56,8 +56,8 @@ static noinline void hit_pointers(void)
 }
 
 /*
- * Eight numbers of 250 characters.  The text of one EIGHT fits in a page, the text of three does
- * not.
+ * Eight numbers, each of 250 characters.  The text of one EIGHT fits in a page; the text of three
+ * EIGHT does not.
  */
 #define EIGHT	" %250d %250d %250d %250d %250d %250d %250d %250d"
 

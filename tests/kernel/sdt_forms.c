@@ -22,7 +22,10 @@ SDT_PROVIDER_DEFINE(tlink);
 SDT_PROVIDER_DEFINE(tlock);
 SDT_PROVIDER_DEFINE(tmemory);
 
-/* For each probe: the number of arguments, and the arguments of the macros for probe and site. */
+/*
+ * For each probe: the number of its arguments, the arguments of the macro that defines the probe,
+ * and the arguments of the macro that places a site.
+ */
 #define FORMS(X)								\
 	X(3, (tpath, names, lookup, entry, "void *", "char *", "unsigned long"),		\
 	  (tpath, names, lookup, entry, place, text, (unsigned long)number))			\

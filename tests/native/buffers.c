@@ -61,8 +61,8 @@ u64 __wrap_bench_read_available_memory(void)
 }
 
 /*
- * Number of allocations; number of freed allocations; number of the allocation that fails, counted
- * from 1; and the chunks of the last allocation.
+ * How many allocations were made; how many were freed; which allocation fails, counted from 1; and
+ * the chunks of the last allocation.
  */
 static struct {
 	unsigned int nr, nr_freed, fail;
@@ -260,8 +260,8 @@ static unsigned int count_read_pages(u8 *chunk)
 }
 
 /*
- * Check that cold-branch reads lines in all parts of its buffer: with as many readings as the
- * buffer has pages, 63 % of the pages of each chunk are expected to be read.
+ * Check that cold-branch reads lines in all parts of its buffer. If the number of readings equals
+ * the number of pages in the buffer, 63 % of the pages of each chunk are expected to be read.
  */
 static const char *buffers_are_read_in_all_parts(void)
 {

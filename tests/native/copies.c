@@ -248,8 +248,9 @@ static struct symbol *symbols;
 static unsigned int nr_symbols;
 
 /*
- * Read the program's symbols from the output of nm.  They are needed because the compiler may put a
- * site into a split-off part of its function, far away from the function.  Return false on error.
+ * Read the program's symbols from the output of nm.  The symbols are needed because the compiler
+ * may put a site into a split-off part of its function, far away from the function.  Return false
+ * on error.
  */
 static bool read_symbols(void)
 {

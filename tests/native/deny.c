@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a command in which some system calls fail.
- * usage: deny SYSCALL=ERRNO... -- COMMAND [ARGUMENT...]
- * SYSCALL is one of the names below, ERRNO a number.
+ * Runs a command, and makes some of its system calls fail. usage: deny SYSCALL=ERRNO... -- COMMAND
+ * [ARGUMENT...] SYSCALL is one of the names below, ERRNO a number.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -121,8 +121,8 @@ static const char *engine_refuses_runs_in_core_text(void)
 }
 
 /*
- * Check that a site cannot be both a run (a site of several instructions) and a prefix, because no
- * byte of a run may be replaced alone.
+ * Check that a site cannot be both a run (a site of several instructions) and a prefix: no single
+ * byte of a run may be replaced.
  */
 static const char *engine_refuses_runs_that_are_prefixes(void)
 {
@@ -220,8 +220,8 @@ static const char *engine_unregistering_waits_for_handlers(void)
 }
 
 /*
- * Check that the patcher replaces a run, a site of several instructions, by instructions with a
- * jump only if the jump leads to the end of the run.
+ * Check which instructions may replace a run, a site of several instructions: if there is a jump
+ * among them, it must lead to the end of the run.
  */
 static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 {
@@ -244,8 +244,8 @@ static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 }
 
 /*
- * Check that the patcher waits until no task is preempted inside a run, if the run is replaced
- * while it has several instructions.
+ * Check that the patcher waits until no task is preempted inside a run, if the run holds several
+ * instructions when it is replaced.
  */
 static const char *engine_waits_for_tasks_inside_runs(void)
 {
@@ -461,7 +461,9 @@ static int register_row(void)
 	return patcher_register(&table);
 }
 
-/* Store at @to the pokes that switch the sites in the bit mask @set.  Return their number. */
+/*
+ * Store at @to the pokes that switch the sites in the bit mask @set.  Return the number of pokes.
+ */
 static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int set, bool backwards,
 				   bool on)
 {

@@ -57,7 +57,10 @@ static bool read_pipe_byte(const int *pipe)
 	return read(pipe[0], &byte, 1) == 1;
 }
 
-/* Check that a change in the parent has no effect in the child, and vice versa. */
+/*
+ * Check that a change in the parent has no effect in the child, and that a change in the child has
+ * no effect in the parent.
+ */
 static const char *change_value_in_parent_and_child(void)
 {
 	pid_t child;
@@ -246,8 +249,8 @@ static unsigned int count_forks_during_changes(void)
 }
 
 /*
- * Check that fork() does not wait for other threads to make all their changes: more than half of
- * the forks must succeed before the first thread finishes.
+ * Check that fork() does not wait until other threads have made all their changes: more than half
+ * of the forks must succeed before the first of these threads finishes.
  */
 static const char *fork_does_not_wait_for_all_changes(void)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of the formats of markers: each format is printed as by printf(), or refused. */
+/*
+ * Tests of the formats of markers: each format is either printed as printf() prints it, or refused.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>

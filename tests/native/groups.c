@@ -70,14 +70,16 @@ static const char *run_validates_results_of_block_functions(void)
 	own_samples = 2;
 	own_variant = 1;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
-	/* Memory for 8 samples has been allocated: a change of their number has no effect. */
+	/*
+	 * Memory for 8 samples has been allocated: a change of the number of samples has no effect.
+	 */
 	own_samples = 1000000;
 	EXPECT(!bench_run_group(&own_group, &result, never_stop) && result.nr == 8);
 	own_samples = 2;
 	own_variant = 2;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result));
 	EXPECT(bench_run_group(&own_group, &result, never_stop) == -EINVAL && !result.nr);
-	/* Total numbers of samples that exceed 32 bits, and the number 0, are refused. */
+	/* A total number of samples is refused if it exceeds 32 bits or is 0. */
 	config.blocks = BENCH_MAX_BLOCKS;
 	own_samples = 1000000;
 	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
@@ -139,7 +141,10 @@ static const char *run_refuses_invalid_groups(void)
 	return NULL;
 }
 
-/* Check that a group has 2 to BENCH_MAX_VARIANTS variants; 1 is enough for a block function. */
+/*
+ * Check that a group must have 2 to BENCH_MAX_VARIANTS variants; a group with a block function may
+ * have 1.
+ */
 static const char *run_limits_the_number_of_variants(void)
 {
 	static struct bench_variant variants[BENCH_MAX_VARIANTS + 1];
@@ -203,7 +208,10 @@ static const char *run_refuses_groups_that_lack_layouts(void)
 	return NULL;
 }
 
-/* Check that loop counts are accepted only if they ascend or are all 0, and names only if valid. */
+/*
+ * Check that loop counts are accepted only if they ascend or are all 0, and that names are accepted
+ * only if they are valid.
+ */
 static const char *run_refuses_invalid_names_and_loop_counts(void)
 {
 	static const u32 good[][BENCH_LOOP_COUNTS] = { { 0, 0, 0 }, { 1, 2, 3 }, { 5, 90, 91 } };
@@ -297,8 +305,8 @@ static const char *run_switches_only_the_first_sites(void)
 #define SITES_AND_A_BYTE	3277
 
 /*
- * Check that the steps of a batch can be measured one by one: that each call returns 0, gives each
- * site an address of its own, and leaves no mapping.
+ * Check that the steps of a batch can be measured one by one: each call must return 0, give each
+ * site its own address, and leave no mapping.
  */
 static const char *run_measures_steps_of_a_batch(void)
 {
@@ -419,7 +427,10 @@ static const char *run_evicts_code_in_cold_groups(void)
 
 static unsigned int nr_readings;
 
-/* Emulate and count RDTSC, which raises SIGSEGV while this thread may not read the TSC. */
+/*
+ * Emulate and count an RDTSC instruction, which raises SIGSEGV while this thread is not allowed to
+ * read the TSC.
+ */
 static void count_tsc_reading(int sig, siginfo_t *info, void *context)
 {
 	static const u8 rdtsc[] = { 0x0f, 0x31 };

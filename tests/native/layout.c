@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of trace records: the fields that a format gives, and arguments written and read back. */
+/*
+ * Tests of trace records: the fields that are made from a format, and arguments that are written to
+ * a record and read back.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +77,8 @@ static const char *layout_derives_field_names(void)
 }
 
 /*
- * Check that a field argN is always the N-th field, and that all names of a format are different.
+ * Check that a field named argN is always the N-th field, and that all field names of a format are
+ * different.
  */
 static const char *layout_gives_each_field_a_unique_name(void)
 {
@@ -385,7 +389,7 @@ static const char *layout_truncates_long_strings(void)
 	return NULL;
 }
 
-/* Check that a precision limits the bytes of a string in the record. */
+/* Check that a precision limits how many bytes of a string are in the record. */
 static const char *layout_truncates_strings_to_precision(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%.2s %.*s", HEAD);
@@ -400,7 +404,10 @@ static const char *layout_truncates_strings_to_precision(void)
 	return NULL;
 }
 
-/* Check a string that becomes longer, shorter or unreadable between measuring and copying. */
+/*
+ * Check a string that becomes longer, shorter or unreadable after its length was computed and
+ * before it is copied.
+ */
 static const char *layout_accepts_strings_that_change(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%s", HEAD);

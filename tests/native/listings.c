@@ -258,7 +258,7 @@ static int show_attachments(struct seq_file *m, void *unused)
 
 /*
  * Check that a hit is counted once, although two counting patterns match its site.  Also check the
- * list of attached handlers, which has no handlers of trace events.
+ * list of attached handlers, which must not contain handlers of trace events.
  */
 static const char *sdt_lists_attached_handlers(void)
 {
@@ -282,7 +282,7 @@ static const char *sdt_lists_attached_handlers(void)
 	return NULL;
 }
 
-/* Return the number of lines of the list of sites that begin with @start. */
+/* Return how many lines in the list of sites begin with @start. */
 static unsigned int count_listed_sites(const char *start)
 {
 	const char *line = print_to_text(sdt_list_show);
@@ -429,7 +429,10 @@ static void probe_of_2006(const char *format, ...)
 {
 }
 
-/* Check that a message says why a probe is not set, if a name has probes but no marker. */
+/*
+ * Check that a message gives the reason if a probe is not set because its name has probes but no
+ * marker.
+ */
 static const char *markers_2006_report_names_without_markers(void)
 {
 	static const char reason[] =
@@ -491,8 +494,9 @@ static bool have_enabled_probes(bool on)
 }
 
 /*
- * Check that the setup of marker-enabled registers one, two and eight probes with the markers whose
- * names end in 1, 2 and 8.  If an allocation fails, the setup must register all probes or none.
+ * Check that the setup of the benchmark marker-enabled registers 1, 2 or 8 probes with each marker,
+ * as the last digit of the marker's name says.  If an allocation fails, the setup must register all
+ * probes or none.
  */
 static const char *run_registers_all_probes_or_none(void)
 {
@@ -561,8 +565,9 @@ static void count_teardown(void)
 }
 
 /*
- * Calls of simulate_window() in a block, and before the first block: bench_find_loop_counts() and
- * the warm-up each call simulate_window() once at each layout of both variants.
+ * Number of calls of simulate_window(): in a block, and before the first block.  Before the first
+ * block, bench_find_loop_counts() and the warm-up each call simulate_window() once at each layout
+ * of both variants.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))

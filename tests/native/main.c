@@ -2,8 +2,8 @@
 /*
  * Runs the test cases of tests/common and of this folder, and prints KTAP.  Arguments: the number
  * of batches of each stress test; a word, to run only cases whose names contain the word; and the
- * minimum duration of patcher_storm_of_kinds in seconds.  The arguments --start SCENARIO run a
- * scenario of start.c or traced.c instead.
+ * minimum duration of patcher_storm_of_kinds in seconds.  With the arguments --start SCENARIO, the
+ * program runs a scenario of start.c or traced.c instead.
  */
 #include <sched.h>
 #include <signal.h>
@@ -86,7 +86,7 @@ static void run_case(const struct test_case *test)
 	failed = test->run();
 	if (test->cleanup)
 		test->cleanup();
-	/* The number wraps around if a function unlocks a mutex without locking it. */
+	/* The number wraps around if a function unlocks a mutex that it has not locked. */
 	if (native_mutexes_held && !failed)
 		failed = "the numbers of locked and unlocked mutexes differ";
 	native_mutexes_held = 0;

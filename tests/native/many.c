@@ -401,7 +401,7 @@ static void clean_up_many(void)
 	marker_synchronize_unregister();
 }
 
-/* Markers in tables of their own, as the markers that are attached to functions. */
+/* Markers each of which is in its own table, like the markers that are attached to functions. */
 #define OWN	3
 
 static struct marker own_markers[OWN] = {
@@ -669,7 +669,7 @@ static void replacing_probe(void *private, void *call_private, const char *fmt, 
 
 /*
  * Remove the probe with the private data @private from @array.  Return true if the array was
- * replaced by a copy without the probe, or by NULL if that was the last probe.
+ * replaced: by NULL if the probe was the last one, else by a copy without the probe.
  */
 static bool remove_and_copy(struct probe_array **array, void *private)
 {
@@ -683,7 +683,8 @@ static bool remove_and_copy(struct probe_array **array, void *private)
 
 /*
  * Check that removing a probe copies the array if it has at most 16 probes, or if at least half of
- * its elements are removed probes.  In a copy, the probes have their order, without gaps.
+ * its elements are removed probes.  In a copy, the probes have the same order as before, without
+ * gaps.
  */
 static const char *markers_arrays_are_copied_when_half_empty(void)
 {
@@ -731,9 +732,9 @@ static int add_to_array(struct probe_array **array, unsigned int nr)
 }
 
 /*
- * Check the capacities of arrays.  A full array is replaced by an array for twice as many probes as
- * remain.  If a probe is removed from a small array, the new array has room for twice as many
- * probes as the old array had, rounded up to a power of two.
+ * Check the capacities of arrays.  A full array is replaced by an array that has room for twice as
+ * many probes as are left.  If a probe is removed from a small array, the new array has room for
+ * twice as many probes as the old array had, rounded up to a power of two.
  */
 static const char *markers_arrays_grow_to_twice_their_probes(void)
 {

@@ -23,7 +23,7 @@
 #include "../../sdt/operands.h"
 #include "../../sdt/registry.h"
 
-/* Symbol that the table of sites refers to.  Other programs get this symbol from the library. */
+/* Symbol to which the table of sites refers.  Other programs get this symbol from the library. */
 const u8 sdt_tables_need_sdt;
 
 /* First byte of the instruction at each site, which the breakpoint replaces. */

@@ -106,8 +106,8 @@ static const char *operands_are_fetched_in_turn(void)
 }
 
 /*
- * Check that an argument in memory that cannot be read is 0, for every size: the first page of a
- * program is never mapped.
+ * Check for every size that the value of an argument in unreadable memory is 0.  The first page of
+ * a program is never mapped, so it cannot be read.
  */
 static const char *operands_that_are_unreadable_are_zero(void)
 {

@@ -24,7 +24,7 @@
 
 #define TRAP_FLAG	0x100UL
 #define RESUME_FLAG	0x10000UL
-/* CF PF AF ZF SF DF OF: the flags that a program can change and a signal frame restores. */
+/* The flags that a program can change and that a signal frame restores: CF PF AF ZF SF DF OF. */
 #define FLAGS		0xcd5UL
 #define ALWAYS_SET	0x202UL
 #define STACK_WORDS	8
@@ -231,7 +231,10 @@ static int map_sandbox(void)
 	return 0;
 }
 
-/* Install the handler, with its own stack, because the stack pointer of a case may be invalid. */
+/*
+ * Install the signal handler.  The handler has its own stack, because the stack pointer of a case
+ * may be invalid.
+ */
 static int install_handlers(struct sigaction *old)
 {
 	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };

@@ -184,8 +184,8 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
 	EXPECT(*standing.memory == 6 && add_at_second_site(standing.memory) == 6);
 	/*
-	 * The thread that is held at the xadd returns behind the nop.  If LOCK replaced the nop
-	 * meanwhile, the thread would not execute LOCK.
+	 * The thread that is held at the xadd instruction returns to the address behind the nop.
+	 * If LOCK replaced the nop meanwhile, the thread would not execute LOCK.
 	 */
 	EXPECT(change_while_held(add_behind_nop, change_nothing) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);

@@ -64,7 +64,10 @@ static const char *change_value_while_running(void *(*run)(void *))
 		err = pthread_create(&threads[nr], NULL, run, NULL);
 		nr += !err;
 	}
-	/* Wait until a thread runs: on a busy machine, all changes might be made before it runs. */
+	/*
+	 * Wait until a thread runs: on a busy machine, all changes might be made before any thread
+	 * runs.
+	 */
 	while (!err && !READ_ONCE(passes))
 		sched_yield();
 	if (!err)
@@ -135,7 +138,10 @@ static void count_fork(void)
 		fork_error = err;
 }
 
-/* Register two handlers of fork() before kmarkers_start(): a text change, and hits of sites. */
+/*
+ * Register two handlers of fork() before kmarkers_start() is called: one changes text, the other
+ * hits sites.
+ */
 static __attribute__((constructor)) void register_fork_handlers(void)
 {
 	pthread_atfork(count_fork, NULL, read_value_often);
@@ -305,7 +311,10 @@ static const char *process_blocked_sigtrap_storm(void)
 	return expect_death_by_sigtrap(read_with_sigtrap_blocked);
 }
 
-/* Check that a start with SIGTRAP blocked is refused: a breakpoint would kill the program. */
+/*
+ * Check that kmarkers_start() fails while SIGTRAP is blocked: otherwise a breakpoint would kill the
+ * program.
+ */
 static const char *process_cannot_start_with_blocked_sigtrap(void)
 {
 	pid_t child = fork();

@@ -278,8 +278,8 @@ static bool restore_breakpoint_and_refuse_trap(const struct patcher_table *table
 }
 
 /*
- * Check a permanent breakpoint that is removed and restored during its handler, before the handler
- * reads the byte in memory: the handler must return to the site.
+ * Check a permanent breakpoint that is removed and restored while its handler runs, before the
+ * handler reads the byte in memory: the handler must return to the site.
  */
 static const char *protocol_retries_traps_that_return(void)
 {
@@ -422,7 +422,7 @@ static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
 
 	/*
-	 * For other changes the patcher is called.  It makes the changes, because no kprobe exists
+	 * For other changes the patcher is called, and makes the changes, because no kprobe exists
 	 * here.
 	 */
 	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
@@ -469,8 +469,8 @@ static unsigned int count_occurrences(const char *text, const char *word)
 }
 
 /*
- * Promote sites that were hit, and demote others.  Return the number of messages about single
- * sites, plus 100 times the number of sites that one message summarises.
+ * Promote the sites that were hit, and demote all other sites.  Return the number of messages about
+ * single sites, plus 100 times the number of sites that the summarising message gives.
  */
 static unsigned int count_messages_of_promotion(void)
 {
@@ -492,8 +492,8 @@ static unsigned int count_messages_of_promotion(void)
 }
 
 /*
- * Check that the first attempt to promote ten sites that cannot be promoted logs 8 sites, and the
- * number of the other sites, and that the next attempt logs nothing.
+ * Check the log after an attempt to promote ten sites, none of which can be promoted: it names 8
+ * sites, and has the number of the other sites.  The next attempt must log nothing.
  */
 static const char *sdt_logs_few_sites_that_are_not_promoted(void)
 {
@@ -538,8 +538,9 @@ static void pause_3_ms(void)
 }
 
 /*
- * Check in which bucket of the histogram a batch is counted.  Each of three rounds is delayed by
- * 3 ms, so the batch takes at least 9 ms, and at most the time measured here.
+ * Check in which bucket of the histogram a batch is counted.  Each of the three rounds is delayed
+ * by 3 ms, so the batch takes at least 9 ms.  It takes at most the time that this function
+ * measures.
  */
 static const char *protocol_counts_durations(void)
 {

@@ -15,7 +15,10 @@ struct pt_regs;
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 
-/* Execute two sites.  Return a bit mask: 1 if the first site is a nop, 2 if the second is a nop. */
+/*
+ * Execute two sites.  Return the sum of 1 if the first site is a nop, and 2 if the second site is a
+ * nop.
+ */
 int protocol_execute_sites(void);
 
 /*

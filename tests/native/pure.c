@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of internal functions: the instruction decoder with a table of encodings, the emulator
- * compared with the CPU, and the parser of benchmark commands with bad input.
+ * Tests of internal functions.  The instruction decoder is tested with a table of encodings, the
+ * emulator is compared with the CPU, and the parser of benchmark commands gets bad input.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -225,7 +225,9 @@ static void *change_after_cancellation_request(void *result)
 	return NULL;
 }
 
-/* Return 0 if this process can change the value, and if a child can change the value and probes. */
+/*
+ * Return 0 if this process can change the value, and a child can change the value and the probes.
+ */
 static int attempt_changes(void)
 {
 	int before = imv_read(value);
@@ -272,8 +274,8 @@ static void *fork_once(void *unused)
 }
 
 /*
- * Not inlined, so that this stack frame ends before the thread is cancelled.  AddressSanitizer does
- * not notice that a cancelled thread leaves its stack frames.
+ * This function is not inlined, so that its stack frame ends before the thread is cancelled.
+ * AddressSanitizer does not notice that a cancelled thread leaves its stack frames.
  */
 static noinline int set_value_to_seven(void)
 {
@@ -389,8 +391,8 @@ static const char *readers_change_with_locked_streams(void)
 }
 
 /*
- * Check that a grace period can make the threads of a process execute a barrier, also if the process
- * has not registered for this command before.
+ * Check that a grace period can make the threads of a process execute a barrier by membarrier(2),
+ * even if the process has not registered for the command of membarrier(2) before.
  */
 static const char *readers_execute_barriers(void)
 {
@@ -471,8 +473,9 @@ static void free_objects_of_two_readers(unsigned int number, bool is_older, unsi
 }
 
 /*
- * Check that each object is freed by the first call after its grace period: at once without a
- * reader, and otherwise with all other objects that no reader uses.
+ * Check that each object is freed by the first call of free_object_later() after the object's grace
+ * period.  Without a reader the object is freed at once, otherwise together with all other objects
+ * that no reader uses.
  */
 static const char *readers_delay_the_freeing_of_objects(void)
 {

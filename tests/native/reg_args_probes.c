@@ -218,8 +218,8 @@ static const char *reg_args_probes_stay_if_patching_fails(void)
 #define OTHERS	64
 
 /*
- * Call @change for OTHERS further names, so many that some names probably precede WAITING in the
- * unordered registry, and some follow WAITING.
+ * Call @change for OTHERS further names.  There are so many that probably some of them precede
+ * WAITING in the unordered registry, and some follow WAITING.
  */
 static int change_probes_of_other_names(int (*change)(const char *name))
 {

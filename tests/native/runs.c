@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of benchmark runs: the order of the samples, their flags, the ratio of core cycles, the
- * gaps that the observer thread records, and the progress that kmbench shows.
+ * Tests of benchmark runs: the order of the samples, the flags of the samples, the ratio of core
+ * cycles to TSC ticks, the gaps that the observer thread records, and the progress that kmbench
+ * shows.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -236,8 +237,9 @@ static const char *run_finds_loop_counts(void)
 }
 
 /*
- * Check that the loop counts are in the ratio 5 to 8 to 12, rounded down, or one more than the loop
- * count before.  The smallest loop count takes 10 us, and is rounded up to four significant bits.
+ * Check that the loop counts are in the ratio 5 to 8 to 12, rounded down; but each loop count is at
+ * least one more than the previous loop count.  The smallest loop count takes 10 us, and is rounded
+ * up to four significant bits.
  */
 static const char *run_uses_loop_counts_in_ratio_5_8_12(void)
 {
@@ -358,7 +360,10 @@ static u64 simulate_migration_and_preemption(u32 loops)
 
 AT_EACH_LAYOUT(simulate_migration_and_preemption);
 
-/* Check that a sample has the flags of its disturbances, and the CPU on which the window began. */
+/*
+ * Check that a sample has a flag for each disturbance of its window, and names the CPU on which the
+ * window began.
+ */
 static const char *run_marks_disturbed_windows(void)
 {
 	static const struct bench_variant variants[] = {
@@ -536,7 +541,8 @@ static void end_longer_gap(void)
 
 /*
  * Check that a request is answered with the longest gap since the previous answer, at the end of
- * the next gap.  The first request is answered after the calibration, whose fourth gap is the last.
+ * the next gap.  The first request is answered after the calibration, which ends with its fourth
+ * gap.
  */
 static const char *check_requests_for_gaps(void)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of memory for the handlers of SDT sites: an allocation fails, or memory is freed. */
+/*
+ * Tests of the memory for the handlers of SDT sites: what happens if an allocation fails, and
+ * whether all memory is freed.
+ */
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
@@ -85,7 +88,7 @@ static const char *attach_without_memory(unsigned int enabled, unsigned int seco
 	return NULL;
 }
 
-/* Check that a handler is attached to all matching sites or, without memory, to none of them. */
+/* Check that a handler is attached to all matching sites or, if an allocation fails, to no site. */
 static const char *sdt_attaches_to_none_without_memory(void)
 {
 	const char *failed;

@@ -47,7 +47,7 @@ static const char *sdt_formats_of_pointer_types(void)
 	return NULL;
 }
 
-/* Check fields of probes with more, fewer or as many declared types as arguments. */
+/* Check the fields of probes that have more, fewer or as many declared types as arguments. */
 static const char *sdt_formats_have_a_field_for_each_argument(void)
 {
 	EXPECT(fmt_is(1, "int,int", " arg1 %d"));

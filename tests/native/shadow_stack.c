@@ -98,7 +98,10 @@ static bool has_shadow_stack(void)
 	return found;
 }
 
-/* Return true if each change of a marker and of a value, back and forth, takes effect at once. */
+/*
+ * Switch a marker on and off, and change a value back and forth.  Return true if each change takes
+ * effect at once.
+ */
 static bool changes_take_effect(void)
 {
 	bool good = true;

@@ -133,8 +133,9 @@ static int start_with_refused_call(int number, int argument, int flag)
 static int start_with_refused_calls(void)
 {
 	/*
-	 * A system call, the number of one of its arguments, and a bit: the call fails if this
-	 * argument has this bit.  Bit 1 of a signal number selects SIGTRAP, which is 5.
+	 * Each row has a system call, the number of one of its arguments, and a bit: the call fails
+	 * if this argument has this bit.  In a signal number, the bit 1 selects SIGTRAP, which is
+	 * 5.
 	 */
 	static const int calls[][3] = {
 		{ SYS_mremap, 3, MREMAP_MAYMOVE }, { SYS_mremap, 3, MREMAP_FIXED },

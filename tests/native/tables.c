@@ -81,7 +81,7 @@ static __used noinline void contain_instructions(void)
 		     SITE(cmp_end, ""));
 }
 
-/* A header and records as the assembler emits them, with space for three records. */
+/* A header and records in the layout that the assembler emits, with space for three records. */
 static struct {
 	struct kmarkers_chunk head;
 	struct patcher_site sites[3];
@@ -254,7 +254,9 @@ static int set_variable(u64 value, unsigned int size)
 	return imv_set_many(&change, 1);
 }
 
-/* Set the variable while the program has lost its handler of SIGTRAP: no site may be patched. */
+/*
+ * Set the variable while the SIGTRAP handler of kmarkers is not installed: no site may be patched.
+ */
 static int set_variable_without_handler(u64 value, unsigned int size)
 {
 	struct sigaction other = { .sa_handler = SIG_DFL }, ours;
@@ -495,9 +497,9 @@ static bool has_site(const struct sdt_target *target, const u8 *addr)
 }
 
 /*
- * Check which site a target belongs to if jumps lead to no target.  If each function with a target
- * has a site, a target belongs to the site of its function.  Otherwise all sites are treated as
- * copies of the first site, to which all targets belong.
+ * Check to which site a target belongs if the jumps of the sites lead to no target.  If each
+ * function with a target has a site, a target belongs to the site of its function.  Otherwise all
+ * sites are treated as copies of the first site, to which all targets belong.
  */
 static const char *tables_find_the_site_of_each_sdt_target(void)
 {

@@ -258,7 +258,10 @@ static __used noinline void contain_instructions(void)
 		     "traced_mov: .byte 0xb8, 0, 0, 0, 0" : : : "eax");
 }
 
-/* A copy of the program's text as it is in the file, and the address of its first byte. */
+/*
+ * A copy of the program's text as it is in the file, and the address of the first byte in the
+ * program.
+ */
 static struct {
 	ElfW(Phdr) segment;
 	const u8 *file;
@@ -350,8 +353,8 @@ static bool is_in_named_mapping(const u8 *addr)
 }
 
 /*
- * Check that the name of a mapping is found for its first and last byte, and that the mappings
- * beside it have no name.
+ * Check that the name of a mapping is found for the first and the last byte of the mapping, and
+ * that the mappings beside it have no name.
  */
 static const char *program_finds_the_names_of_mappings(void)
 {

@@ -186,8 +186,9 @@ hashes_are_freed() {
 		END { for (hash in held) exit 1 }' /tmp/hashes
 }
 
-# check_filters_are_freed NAME COMMAND...: a test that passes if each hash that the command allocates
-# is freed, some of them after a grace period. ftrace keeps the functions of a filter in a hash.
+# check_filters_are_freed NAME COMMAND...: a test that passes if each hash that the command
+# allocates is freed, either at once or after a grace period. ftrace keeps the functions of a filter
+# in a hash.
 check_filters_are_freed() {
 	name=$1
 	shift

@@ -36,7 +36,7 @@ is_on() {
 }
 
 # bpftrace_reads FORMAT ARGUMENT LINE: succeeds if bpftrace prints an argument of the kernel's event
-# sched_process_exec as a line that matches LINE. It tries this three times, because bpftrace
+# sched_process_exec as a line that matches LINE. Up to three attempts are made, because bpftrace
 # sometimes ends before it has printed the record of a process that ends at once.
 bpftrace_reads() {
 	for _ in 1 2 3; do

@@ -32,7 +32,7 @@ make_owner() {
 	disabled) add_probe site "$getppid" "$call" ;;
 	armed) add_probe site "$getppid" "$call" && enable_probe site ;;
 	ftrace)
-		# Several symbols have the address of the function; one of them is enough.
+		# Several symbols have the address of the function; the first symbol is enough.
 		put "$(grep -m 1 getppid "$tracing"/available_filter_functions)" \
 			"$tracing"/set_ftrace_filter && put function "$tracing"/current_tracer
 		;;

@@ -8,7 +8,7 @@
 #include <linux/cpuidle.h>
 #include <linux/module.h>
 
-/* Number of calls of te_idle() each time that a CPU enters the idle state. */
+/* Number of calls of te_idle() whenever a CPU enters the idle state. */
 #define CALLS	50
 
 static atomic_t te_idle_calls = ATOMIC_INIT(0), te_idle_wrong = ATOMIC_INIT(0);
