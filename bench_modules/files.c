@@ -42,7 +42,8 @@ static const char *const state_names[] = {
 
 /*
  * Return the name of the benchmark that is running or has failed.  If this benchmark was removed,
- * return "a removed group", because its element of bench_groups[] may be NULL or another benchmark.
+ * return "a removed group", because its former element of bench_groups[] may be NULL or may hold
+ * another benchmark.
  */
 static const char *get_current_group_name(void)
 {

@@ -26,10 +26,10 @@ static noinline long read_parent_pid(void)
 #define GETPPID_NAME	"getppid"
 
 /*
- * Call getppid(2).  All variants share this syscall instruction, as callers of libc share one.  If
- * each loop had its own syscall instruction, an iteration would take 300 or 400 TSC cycles on an
- * AMD EPYC (family 25, model 17), depending on the address of that instruction and on the code
- * that ran before.
+ * Call getppid(2).  All variants share this syscall instruction, as all callers in a program share
+ * the syscall instruction of libc.  If each loop had its own syscall instruction, an iteration
+ * would take 300 or 400 TSC cycles on an AMD EPYC (family 25, model 17), depending on the address
+ * of that instruction and on the code that ran before.
  */
 static noinline long read_parent_pid(void)
 {

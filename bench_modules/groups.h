@@ -20,7 +20,7 @@ void bench_groups_init(void);
 u64 bench_get_group_mask(void);
 const char *bench_find_group_error(const struct bench_group *group);
 
-/* Print the time limit of each group that has one, for the file env. */
+/* Print the time limit of each group that has a time limit, for the file "env". */
 static inline void bench_show_time_limits(struct seq_file *m, const struct bench_config *config)
 {
 	unsigned int i;

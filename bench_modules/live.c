@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Switch code of the running kernel between variants.  Each live benchmark (struct bench_live) has
- * a debugfs file in bench/.  Writing the name of a variant to that file selects the variant;
+ * a debugfs file in bench/.  A write of a variant's name to that file selects the variant;
  * "original" is the kernel's own code.  The program kmlive selects variants and measures them.
  */
 #include <linux/debugfs.h>

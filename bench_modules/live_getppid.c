@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Redirect the call of __task_pid_nr_ns() in getppid(2) of the running kernel.  Each replacement
- * function calls __task_pid_nr_ns(), too, and contains two markers or none.  The benchmark repeats
- * a measurement that was made for immediate values in 2008.
+ * function calls __task_pid_nr_ns(), too.  It contains either two markers or no marker.  The
+ * benchmark repeats a measurement that was made for immediate values in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -15,8 +15,8 @@
 #include "live.h"
 
 /*
- * Define a function that getppid(2) calls instead of __task_pid_nr_ns().  It runs @before, calls
- * __task_pid_nr_ns(), and runs @after.
+ * Define a function that getppid(2) calls instead of __task_pid_nr_ns().  The defined function runs
+ * @before, calls __task_pid_nr_ns(), and runs @after.
  */
 #define LIVE(id, before, after)						\
 static noinline pid_t id(struct task_struct *task, enum pid_type type,	\

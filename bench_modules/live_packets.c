@@ -2,7 +2,8 @@
 /*
  * Netfilter hooks on the IPv4 packets that this machine sends and receives.  Every hook counts the
  * packets and accepts them all.  In addition, the hook of a variant contains a dormant marker, a
- * marker with a probe, a nop or, in the variants "absent" and "absent-clone", nothing.
+ * marker with a probe, or a nop.  The hooks of the variants "absent" and "absent-clone" contain
+ * nothing else.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

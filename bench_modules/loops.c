@@ -15,11 +15,14 @@
 
 #define SHORTEST_NS	10000ULL
 /*
- * Maximum loop count.  If even a window of this many iterations is shorter than SHORTEST_NS, the
+ * Maximum loop count.  If a window with so many iterations is still shorter than SHORTEST_NS, the
  * clock does not advance.
  */
 #define MOST_PASSES	(1U << 26)
-/* The loop counts, in fifths of the smallest one.  The windows take about 10, 16 and 24 us. */
+/*
+ * The loop counts, each in fifths of the smallest loop count.  The windows take about 10, 16 and 24
+ * us.
+ */
 #define FIFTHS		{ 5, 8, 12 }
 /*
  * Number of significant bits to which loop counts are rounded, so that most processes choose the
@@ -126,8 +129,9 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 }
 
 /*
- * Delay by an empty loop of @iterations, which take about a cycle each.  The function is called
- * with a random number before each timed window, so that windows begin at random times.
+ * Delay by an empty loop of @iterations iterations, each of which takes about a cycle.  The
+ * function is called with a random number before each timed window, so that windows begin at random
+ * times.
  */
 void bench_delay(u32 iterations)
 {

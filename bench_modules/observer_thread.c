@@ -49,7 +49,7 @@ int bench_observer_start(bool realtime)
 	thread = created;
 	kthread_bind(thread, cpu);
 	/*
-	 * Set no real-time priority with PREEMPT_RT, because the thread would then also preempt the
+	 * With PREEMPT_RT, set no real-time priority: a real-time thread would also preempt the
 	 * threads that run timers and RCU.
 	 */
 	if (realtime && !IS_ENABLED(CONFIG_PREEMPT_RT))

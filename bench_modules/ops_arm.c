@@ -267,8 +267,8 @@ struct sink {
 };
 
 /*
- * Store a sample.  The member cpu is the observer CPU if the value is a gap (longest interruption),
- * else the current CPU.
+ * Store a sample.  Set its member cpu to the observer CPU if the value is a gap (longest
+ * interruption), else to the current CPU.
  */
 static void store_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
@@ -348,8 +348,8 @@ static int measure_switching_sites_off(struct sink *sink, const struct method *m
 }
 
 /*
- * Collect the measured pairs of a method methods[m] and a number of sites sizes[s], each as
- * m * ARRAY_SIZE(sizes) + s.  Return the number of pairs.
+ * Collect the pairs of a method methods[m] and a number of sites sizes[s] that are measured.  Store
+ * each pair as m * ARRAY_SIZE(sizes) + s.  Return the number of pairs.
  */
 static unsigned int collect_measured_pairs(u8 *pairs)
 {

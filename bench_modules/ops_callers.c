@@ -21,8 +21,8 @@
 #endif
 
 /*
- * Define an empty function.  It is __noclone because a kprobe finds the function by its name: calls
- * of a clone that the compiler made would not hit the kprobe.
+ * Define an empty function.  The function is __noclone because a kprobe finds it by its name: if
+ * the compiler made a clone, calls of the clone would not hit the kprobe.
  */
 #define CALLED_BACK(name, ...)						\
 static noinline __noclone __maybe_unused __VA_ARGS__ void name(int number, void *pointer) \

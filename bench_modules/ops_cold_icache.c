@@ -23,9 +23,9 @@
 
 #define LINE		64
 /*
- * Number of bytes that are flushed and read: the same for all variants, and larger than the code of
- * any variant.  The bytes behind a variant belong to the next variants, or to benchmarks that are
- * linked after this file.
+ * Number of bytes that are flushed and read.  It is the same for all variants, and larger than the
+ * code of any variant.  The bytes behind a variant belong to the next variants, or to benchmarks
+ * that are linked after this file.
  */
 #define CODE_BYTES	(16 << 10)
 /*
@@ -58,7 +58,10 @@ static void load_code_as_data(const u8 *code)
 		(void)READ_ONCE(code[i]);
 }
 
-/* Leave the CODE_BYTES at @code in the cache level that the running benchmark measures. */
+/*
+ * Evict the CODE_BYTES at @code, so that they are in the cache level that the running benchmark
+ * measures, and in no lower level.
+ */
 static noinline void evict_code_to_cache_level(const u8 *code)
 {
 	if (cache_level == IN_L1)

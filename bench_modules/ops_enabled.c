@@ -87,8 +87,8 @@ static void copy_varargs(const char *fmt, ...)
 
 #ifdef WITH_KPROBES
 /*
- * Do the same as copy_varargs().  A kprobe is registered on this function.  notrace omits the
- * ftrace nop at the entry, which the kprobe would use instead of a breakpoint.
+ * Do the same as copy_varargs().  A kprobe is registered on this function.  The attribute notrace
+ * omits the ftrace nop at the entry, which the kprobe would use instead of a breakpoint.
  */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {
@@ -100,7 +100,10 @@ static int empty_kprobe_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* An empty post handler.  The kernel does not optimise a kprobe with a post handler to a jump. */
+/*
+ * An empty post handler: if a kprobe has a post handler, the kernel does not optimise the kprobe to
+ * a jump.
+ */
 static void empty_kprobe_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
 				      unsigned long flags)
 {

@@ -120,7 +120,7 @@ static u32 result;
 
 /*
  * Define a function with code before and after its body, and the variant that calls it.  The
- * comment makes the functions differ, because the compiler merges equal ones.
+ * comment in the assembly makes the functions differ, because the compiler merges equal functions.
  */
 #define FUNCTION(id, before, after)					\
 static noinline notrace void function_##id(u32 number)			\

@@ -37,8 +37,8 @@ static struct form_probe acquire, release;
 	probe(release, lock)
 
 /*
- * BENCH_OPS_OPEN() leaves interrupts on, because mutexes may sleep, and with PREEMPT_RT spinlocks
- * may sleep, too.
+ * Use BENCH_OPS_OPEN(), which leaves interrupts on, because a task may sleep on a mutex and, with
+ * PREEMPT_RT, also on a spinlock.
  */
 #define LOCK_GROUP(id, label, lock, LOCK)				\
 BENCH_OPS_OPEN(id##_none, PAIR(NO_PROBE, lock, LOCK))			\

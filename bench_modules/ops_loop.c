@@ -48,7 +48,7 @@ const struct bench_group bench_empty_loop = {
 
 static u8 copy_from[4096] __aligned(4096), copy_to[4096] __aligned(4096);
 
-/* The asm has the copy as an input, so that the compiler does not omit memcpy(). */
+/* The copy is an input of the asm statement, so that the compiler does not omit memcpy(). */
 #define COPY()								\
 do {									\
 	memcpy(copy_to, copy_from, sizeof(copy_to));			\

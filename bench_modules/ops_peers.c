@@ -26,7 +26,8 @@
 /*
  * Define an empty function.  An optimised kprobe can replace the nop of five bytes by a jump.  The
  * comment in the assembly differs between these functions, so the compiler does not merge them.
- * They are __noclone because calls of a clone that the compiler made would not hit the kprobe.
+ * The functions are __noclone, because calls of a clone that the compiler made would not hit the
+ * kprobe.
  */
 #define CALLED(id, ...)							\
 static noinline __noclone __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
@@ -124,7 +125,10 @@ static int empty_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* An empty post handler.  The kernel does not optimise a kprobe with a post handler to a jump. */
+/*
+ * An empty post handler: if a kprobe has a post handler, the kernel does not optimise the kprobe to
+ * a jump.
+ */
 static void empty_post_handler(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
 {
 }

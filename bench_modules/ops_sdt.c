@@ -8,7 +8,10 @@
  * another program enables it, and in the kernel a kprobe.  peer-kprobe-optimised measures the cost
  * of a kprobe.
  */
-/* Omit the nop that is the site of a USDT note in user space.  In modules, the site has no nop. */
+/*
+ * In user space, omit the nop that is the site of a USDT note.  In modules, such a site has no nop
+ * anyway.
+ */
 #define SDT_NOTES_WITHOUT_NOP
 
 #include <linux/errno.h>

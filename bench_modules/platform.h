@@ -6,8 +6,8 @@
 #include <linux/types.h>
 
 /*
- * Sources of the core cycles in samples: none, a chain of add instructions that take one cycle
- * each, or a hardware counter of cycles.
+ * How the core cycles in samples are found: not at all, by a chain of add instructions that take
+ * one cycle each, or by a hardware counter of cycles.
  */
 enum bench_cycles {
 	BENCH_CYCLES_NONE,

@@ -37,8 +37,9 @@ static int find_free_group_slot(void)
 }
 
 /*
- * Return the index of a free slot for a group, or an error.  A module in MODULE_STATE_GOING gets
- * -ENODEV, because remove_groups_of_unloaded_module() may have removed its groups already.
+ * Return the index of a free slot for a group, or an error.  If the module is in
+ * MODULE_STATE_GOING, return -ENODEV, because remove_groups_of_unloaded_module() may already have
+ * removed the groups of the module.
  */
 static int choose_group_slot(const struct bench_group *group, const struct module *module)
 {

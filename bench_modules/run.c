@@ -18,7 +18,10 @@
  * steps of up to 1024 cycles.  The random delay lets windows begin at any point of a step.
  */
 #define MOST_DITHER	1024
-/* Maximum number of samples of a run: the number for the largest group without a block function. */
+/*
+ * Maximum number of samples of a run: the number of samples of the largest group that has no block
+ * function.
+ */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
 /*
  * Number of 8-byte sections of a cache line.  Layouts are copies of measured code; the layouts n,
@@ -133,7 +136,7 @@ static u8 pick_variant(const struct plan *plan, unsigned int n, u32 block, unsig
 	return plan->symbols[(plan->rows[block % n] + plan->columns[position]) % n];
 }
 
-/* Time one window of a variant.  Return 0, or -ERANGE if the TSC went backwards. */
+/* Measure the time of one window of a variant.  Return 0, or -ERANGE if the TSC went backwards. */
 static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
 {
 	unsigned int cpu = raw_smp_processor_id();
@@ -153,8 +156,8 @@ static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
 }
 
 /*
- * Time a variant at each loop count, in random order, and store the samples.  If @samples is NULL
- * (warm-up), time the variant at only one loop count, and store nothing.
+ * Measure a variant at each loop count, in random order, and store the samples.  If @samples is
+ * NULL (warm-up), measure the variant at only one loop count, and store nothing.
  */
 static int time_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
 			struct bench_sample sample, struct bench_sample *samples)
@@ -235,7 +238,7 @@ static int find_all_loop_counts(const struct bench_group *group, struct plan *pl
 	return err;
 }
 
-/* Run every layout of every variant once, to load code and data into the caches. */
+/* Execute every layout of every variant once, to load code and data into the caches. */
 static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 {
 	u32 block;

@@ -25,8 +25,8 @@ extern form_handler *bench_form_handler;
 extern bool bench_form_gate;
 
 /*
- * Call the handler if the probe is enabled.  This function tests the probe's id, so that a site
- * consists of a call only.
+ * Call the handler if the probe is enabled.  The probe's id is tested in this function, so that a
+ * site consists only of the call of this function.
  */
 void bench_call_handler_if_enabled(const struct form_probe *probe, unsigned long arg);
 

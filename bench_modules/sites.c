@@ -154,8 +154,8 @@ static int switch_sites_under_stop_machine(u32 nr, bool on)
 }
 
 /*
- * Repeat the stores of the first @nr pokes (instruction changes) of earlier batches, without the
- * checks and the synchronisation of a batch.
+ * Store the bytes of the first @nr pokes (instruction changes) of earlier batches once more,
+ * without the checks and the synchronisation of a batch.
  */
 static int repeat_batch_stores(u32 nr)
 {

@@ -16,7 +16,7 @@
 #endif
 #define SITES_KEYS	10000	/* maximum number of sites for static keys */
 
-/* Beginning of @lacks (see struct bench_group) in benchmark groups that switch patch sites. */
+/* Beginning of the text @lacks of a struct bench_group, for groups that switch patch sites. */
 #ifdef __KERNEL__
 #define SITES_LACKING	"kmarkers_bench_sites is not loaded, or "
 #else

@@ -6,8 +6,8 @@
 struct bench_sites;
 
 /*
- * Return the operations of the module kmarkers_bench_sites, which then stays loaded until
- * bench_put_sites(); NULL if the module is not loaded.
+ * Return the operations of the module kmarkers_bench_sites, or NULL if the module is not loaded.
+ * The module stays loaded until bench_put_sites().
  */
 const struct bench_sites *bench_get_sites(void);
 void bench_put_sites(void);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Methods of the kernel to switch code: static keys, and stores under stop_machine(), which need no
- * breakpoints.  A module cannot safely write code under stop_machine(), because NMIs still occur on
- * the other CPUs.  So under stop_machine(), the benchmark compares the old bytes of each site with
- * bytes in a buffer, and stores the new bytes in the buffer.
+ * Methods by which the kernel switches code: static keys, and stores under stop_machine(), which
+ * need no breakpoints.  A module cannot safely write code under stop_machine(), because NMIs still
+ * occur on the other CPUs.  So under stop_machine(), the benchmark compares the old bytes of each
+ * site with bytes in a buffer, and stores the new bytes in the buffer.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>
@@ -21,8 +21,9 @@
 
 /*
  * The keys in shared_keys[] have 1, 10, 100, 1000 and 10000 sites.  Each key in own_keys[] has one
- * site.  own_keys[] begins with 1 key, which is used to switch 1 site; 10 keys follow, to switch 10
- * sites; then 100, 1000 and 10000 keys.  So no key is used for two numbers of sites.
+ * site.  own_keys[] begins with 1 key, which is used to switch 1 site.  10 keys follow, which are
+ * used to switch 10 sites; then 100, 1000 and 10000 keys.  So each key is used for only one number
+ * of sites.
  */
 #define OWN_KEYS	11111
 

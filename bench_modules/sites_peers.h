@@ -13,7 +13,10 @@
 
 #include "sites.h"
 
-/* Array of instruction changes; @alias of each is the address to which its bytes are stored. */
+/*
+ * Array of instruction changes; the member alias of each change is the address to which the bytes
+ * of the change are stored.
+ */
 struct sites_stores {
 	struct patcher_poke *pokes;
 	u32 nr;

@@ -41,8 +41,10 @@ static int check_threads_stayed(void)
 }
 
 /*
- * Return true if the run must end: on request, after an error, because a CPU went offline, or because
- * a marker is enabled.  Ignore enabled markers if the running group itself enables markers.
+ * Return true if the run must end: because this was requested, because an error occurred, because a CPU went offline, or
+ * because
+ * a marker is enabled.  Ignore enabled markers if the group that is measured enables
+ * markers itself.
  */
 static bool must_stop_measuring(void)
 {
@@ -189,8 +191,8 @@ static void replace_results(struct bench_result *results, u64 groups)
 }
 
 /*
- * Start a run of the groups in the bit mask @groups.  Their old results are replaced before the
- * state becomes BENCH_RUNNING; if an error occurs, the old results are kept.
+ * Start a run of the groups in the bit mask @groups.  The old results of these groups are replaced
+ * before the state becomes BENCH_RUNNING; if an error occurs, the old results are kept.
  */
 static int start_benchmark_run(u64 groups)
 {
@@ -251,7 +253,10 @@ int bench_run_command(char *text)
 	u64 groups;
 	int err;
 
-	/* The lock also protects the named groups from being removed before the run starts. */
+	/*
+	 * The lock also keeps the groups that the command names from being removed before the run
+	 * starts.
+	 */
 	mutex_lock(&bench_session.lock);
 	err = bench_parse_command(text, &verb, &groups);
 	if (err)

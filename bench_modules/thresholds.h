@@ -12,7 +12,7 @@ static DEFINE_IMV(u32, immediate_threshold) = ~0U;
 static u32 variable_threshold = ~0U;
 static unsigned long exceeded;
 
-/* Compare @number with a variable by one cmp and one jump, as compilers do. */
+/* Compare @number with a variable by one cmp and one jump, like the code that compilers emit. */
 static __always_inline bool is_above_variable(u32 number)
 {
 	asm goto("cmpl %1, %0\n\t"

@@ -27,9 +27,9 @@ DECLARE_EVENT_CLASS(kmarkers_bench_class,
 		     TP_PROTO(int number, void *pointer), TP_ARGS(number, pointer))
 
 /*
- * A number at the end of a name is the number of probes that are connected to the tracepoint.
- * kmarkers_bench_event is recorded as a trace event, kmarkers_bench_bpf has a BPF program, and
- * kmarkers_bench_off stays disabled.
+ * A number at the end of a tracepoint's name is the number of probes that are connected to the
+ * tracepoint. kmarkers_bench_event is recorded as a trace event, kmarkers_bench_bpf has a BPF
+ * program, and kmarkers_bench_off stays disabled.
  */
 BENCH_DEFINE_EVENT(kmarkers_bench_1);
 BENCH_DEFINE_EVENT(kmarkers_bench_2);

@@ -32,8 +32,8 @@ static const char *find_layout_error(const struct bench_variant *variant, unsign
 }
 
 /*
- * Return true if the name of the second variant is the name of the first with "-clone" appended.
- * The analysis finds the A/A clone, a copy of the first variant, by that name.
+ * Return true if the name of the second variant is the name of the first variant, followed by
+ * "-clone".  The analysis finds the A/A clone, a copy of the first variant, by that name.
  */
 static bool is_second_variant_clone(const struct bench_group *group)
 {
@@ -42,9 +42,7 @@ static bool is_second_variant_clone(const struct bench_group *group)
 	return !strncmp(clone, base, strlen(base)) && !strcmp(clone + strlen(base), "-clone");
 }
 
-/*
- * Return true if the loop counts ascend, or if all are 0, which means: choose them at run time.
- */
+/* Return true if the loop counts ascend, or if all are 0, so that they are chosen at run time. */
 static bool are_loop_counts_valid(const u32 *loops)
 {
 	if (!loops[0])

@@ -6,7 +6,10 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Return the next state of Knuth's MMIX generator.  Use its high bits, which are more random. */
+/*
+ * Return the next state of Knuth's random number generator MMIX.  Callers should use the high bits,
+ * which are more random than the low bits.
+ */
 static __always_inline u64 compute_next_walk_state(u64 state)
 {
 	return state * 6364136223846793005ULL + 1442695040888963407ULL;

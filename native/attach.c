@@ -34,7 +34,8 @@ static int call_bpf_syscall(int command, union bpf_attr *attr)
 
 /*
  * Load a BPF program that returns 0.  Return its file descriptor or an error.  @btf_id is the BTF
- * id of the function to attach the program to; 0 if the program type needs no function.
+ * id of the function to which the program will be attached; 0 if the program type needs no
+ * function.
  */
 static int load_empty_program(int type, int attach_type, unsigned int btf_id)
 {

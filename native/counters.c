@@ -102,7 +102,7 @@ static double count_events(int fd, bench_op *op, u32 loops, double *running_shar
 	struct native_count before, count;
 	double part;
 
-	/* The fields enabled and running of a counter cannot be reset, so use differences. */
+	/* The times "enabled" and "running" of a counter cannot be reset, so use differences. */
 	if (read(fd, &before, sizeof(before)) != sizeof(before) ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return NAN;

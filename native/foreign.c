@@ -19,7 +19,10 @@
 #define CALL_BYTES	5
 #define TRAMPOLINE	"[uprobes-trampoline]"
 
-/* Return true if the program has text relocations: then its text differs from its file. */
+/*
+ * Return true if the program has text relocations, so that the text in memory differs from the text
+ * in the file.
+ */
 static bool has_text_relocations(const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *entry = NULL;

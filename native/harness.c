@@ -44,8 +44,8 @@ static int open_cycle_counter(void)
 	if (fd < 0)
 		return fd;
 	/*
-	 * The counter may have got the descriptor of a closed standard stream.  Move the counter
-	 * to a higher descriptor, so that the stream stays closed.
+	 * The descriptor of the counter may be the descriptor of a standard stream that is closed.
+	 * Move the counter to a higher descriptor, so that the stream stays closed.
 	 */
 	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);

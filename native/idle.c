@@ -54,7 +54,8 @@ static bool read_cpu_times(struct cpu_times *times)
 
 /*
  * Return the share of idle time in percent: 100 for a CPU whose times have not advanced.  Return
- * -EQUAL for a CPU without a line in /proc/stat, which is offline: any other CPU is idler.
+ * -EQUAL for a CPU without a line in /proc/stat: such a CPU is offline, and any other CPU must
+ * count as idler.
  */
 static int compute_idle_percent(const struct cpu_times *before, const struct cpu_times *after)
 {

@@ -7,7 +7,10 @@
 
 #include <kmarkers/bench.h>
 
-/* The file "live" in the output directory: lines of key=value, appended to the file env later. */
+/*
+ * The file "live" in the output directory: lines key=value, which are appended to the file "env"
+ * later.
+ */
 extern FILE *native_live_env;
 
 int native_select_live_variant(const char *benchmark, const char *variant);

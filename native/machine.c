@@ -18,7 +18,7 @@
 
 /*
  * Read the TSC and CLOCK_MONOTONIC at the same moment.  Of 20 attempts, use the attempt with the
- * shortest time between its two readings of the TSC, because no interrupt or page fault delayed it.
+ * shortest time between its two readings of the TSC, which no interrupt or page fault has delayed.
  */
 static void read_tsc_and_clock(u64 *tsc, u64 *ns)
 {

@@ -41,7 +41,9 @@ static struct {
 
 static u8 message[100];
 
-/* Send a packet and receive the answer.  Exit on failure, which would invalidate the results. */
+/*
+ * Send a packet and receive the answer.  Exit on failure, because the results would not be valid.
+ */
 static void send_and_receive_packet(const void *packet, size_t size)
 {
 	u8 answer[256];

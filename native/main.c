@@ -85,8 +85,8 @@ static int pin_thread_to_cpu(unsigned int cpu)
 }
 
 /*
- * Move this thread to another CPU if other programs use its CPU, or if its CPU is offline, and
- * print a message.
+ * If other programs use the CPU of this thread, or if this CPU is offline, move the thread to
+ * another CPU, and print a message.
  */
 static void move_from_busy_cpu(void)
 {
@@ -176,7 +176,10 @@ static bool report_missing_features(void)
 	return false;
 }
 
-/* Write the file env, or replace it.  If that fails, an older file env stays as it is. */
+/*
+ * Write the file "env", or replace an older file.  If that fails, the older file "env" stays as it
+ * is.
+ */
 static int write_env(const char *dir, const struct bench_config *config)
 {
 	FILE *file = native_create_output_file(dir, "env", ".new");
@@ -202,7 +205,10 @@ static int report_result(const struct bench_group *group, const struct bench_res
 	return err ?: native_flush_output(stdout, "standard output");
 }
 
-/* Measure a group and print or write its result.  If interrupted, keep the complete blocks. */
+/*
+ * Measure a group, and print its result or write the result to a file.  If the run is interrupted,
+ * keep the complete blocks.
+ */
 static int measure_group(const struct bench_group *group, const struct bench_config *config,
 			 const char *dir)
 {
@@ -247,8 +253,9 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	int err = 0;
 
 	/*
-	 * Write the file env now, so that a write error ends the run early.  Replace the file at
-	 * the end, also if the run was interrupted, with the reasons why variants are missing.
+	 * Write the file "env" now, so that a write error ends the run early.  At the end, even if
+	 * the run was interrupted, replace the file by one that gives the reasons why variants are
+	 * missing.
 	 */
 	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
 		return -EIO;

@@ -20,7 +20,7 @@ static char *format_output_path(const char *dir, const char *name, const char *s
 }
 
 /*
- * Return true if the directory contains the file env of another run.  The files of that run could
+ * Return true if the directory contains the file "env" of another run.  The files of that run could
  * be mistaken for files of this run.
  */
 static bool has_env_file(const char *dir)

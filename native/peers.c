@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Benchmark empty-loop-peers: the costs, in an empty loop, of a marker and of the probes of other
- * user-space tracers (peers), disabled and enabled.  Each peer is a shared object, which is built
- * with kmbench if its package is installed.  Missing peers are reported on stderr.
+ * The benchmark empty-loop-peers: what a marker, and each probe of another user-space tracer (a
+ * peer), costs in an empty loop while it is disabled and while it is enabled.  Each peer is a
+ * shared object, which is built with kmbench if its package is installed.  Missing peers are
+ * reported on stderr.
  */
 #include <dlfcn.h>
 #include <errno.h>

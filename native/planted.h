@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A benchmark of instructions of known cost.  It runs only if the command line names it. */
+/* A benchmark of instructions of known cost, which runs only if the command line names it. */
 #ifndef NATIVE_PLANTED_H
 #define NATIVE_PLANTED_H
 

@@ -55,8 +55,9 @@ static bool is_equal_to_file(const struct native_program *program, unsigned long
 }
 
 /*
- * Return true if program->file is the file that the program was mapped from: its program headers
- * and its notes, one of which is the build ID, equal the program headers and notes in memory.
+ * Return true if program->file is the file from which the program was mapped: the program headers
+ * and the notes in the file, one of which is the build ID, equal the program headers and the notes
+ * in memory.
  */
 static bool is_program_file(const struct native_program *program)
 {

@@ -39,7 +39,10 @@
 		for (reader = (chunk)->readers;				\
 		     reader < (chunk)->readers + ARRAY_SIZE((chunk)->readers); reader++)
 
-/* A reader, on its own cache line: period and nesting depth of its thread, and an in-use flag. */
+/*
+ * A reader, on its own cache line: the period and the nesting depth of the thread to which the
+ * reader belongs, and an in-use flag.
+ */
 struct reader {
 	unsigned long inside;
 	bool taken;
@@ -84,7 +87,10 @@ static void mark_reader_free(struct reader *reader)
 	smp_store_release(&reader->taken, false);
 }
 
-/* Add a chunk, and take its first reader.  May run in a signal handler, so do not use malloc(). */
+/*
+ * Add a chunk, and take its first reader.  This function may run in a signal handler, so do not use
+ * malloc().
+ */
 static struct reader *take_new_reader(void)
 {
 	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,

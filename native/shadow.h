@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User shadow stacks, to which the processor pushes a second copy of return addresses. */
+/* User shadow stacks: stacks to which the processor pushes a second copy of each return address. */
 #ifndef NATIVE_SHADOW_H
 #define NATIVE_SHADOW_H
 

@@ -124,7 +124,8 @@ static int start_kmarkers_once(void)
 /*
  * The mutex also keeps other threads from forking while the text is moved, because fork() waits
  * until no thread holds a mutex (see native/lock.c).  A child forked during the move could share
- * the moved text with its parent: a patch by one process would change the code of the other.
+ * the moved text with its parent: a patch by one process would change the code of the other
+ * process, too.
  */
 int kmarkers_start(void)
 {

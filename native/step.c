@@ -78,8 +78,9 @@ static void wait_for_enter_key(void)
 }
 
 /*
- * Let the thread run for WAIT_NS, then print the bytes of the site, and how often the thread passed
- * the site and how often it jumped.  If the thread did not run, wait again, up to MAX_WAITS times.
+ * Let the thread run for WAIT_NS.  Then print the bytes of the site, how often the thread passed
+ * the site, and how often it jumped there.  If the thread did not run, wait again, up to MAX_WAITS
+ * times.
  */
 static void show_site_and_executions(const char *title)
 {
@@ -214,8 +215,8 @@ static int step_without_int3(void)
 }
 
 /*
- * Run the command step with the arguments @args.  Return 0; -EINVAL for unknown arguments; -ENODEV
- * if live patching does not work on this machine; or another error.
+ * Run the command "kmbench step" with the arguments @args.  Return 0; -EINVAL for unknown
+ * arguments; -ENODEV if live patching does not work on this machine; or another error.
  */
 int native_run_step_command(char **args, int nr)
 {

@@ -20,8 +20,8 @@ int native_sync_threads(void)
 }
 
 /*
- * Execute a serialising instruction (Intel SDM vol. 3A, 9.3): IRET, because CPUID may trap to a
- * hypervisor.  With a shadow stack, use CPUID instead, because IRET would pop from that stack.
+ * Execute a serialising instruction (Intel SDM vol. 3A, 9.3).  Use IRET, because CPUID may trap to
+ * a hypervisor.  With a shadow stack, use CPUID instead, because IRET would pop from that stack.
  */
 static void serialise_core(void)
 {

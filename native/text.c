@@ -95,7 +95,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	if (!alias->base)
 		return -ENOMEM;
 	/*
-	 * If there are at least as many pokes as pages, populate all pages by one call, so that
+	 * If the batch has at least as many pokes as pages, populate all pages by one call, so that
 	 * the stores cause no page faults.
 	 */
 	if (alias->nr_pages <= nr)
@@ -228,8 +228,8 @@ static int map_owner_page(void)
 }
 
 /*
- * Replace the mapping of the text by a copy.  A thread that executes the text at that time waits
- * for the kernel, and then finds the same bytes.
+ * Replace the mapping of the text by a copy.  If a thread executes the text meanwhile, the thread
+ * waits for the kernel, and then finds the same bytes.
  */
 static int replace_text_mapping(void *copy)
 {

@@ -83,7 +83,10 @@ static void stop_lttng_daemon(void)
 	daemon_pid = 0;
 }
 
-/* Run an lttng command.  The %d in @format becomes the process id, a part of the session name. */
+/*
+ * Run the command lttng with arguments.  The %d in @format is replaced by the process id, which is
+ * a part of the session name.
+ */
 static bool run_lttng_command(const char *format)
 {
 	char command[128], line[256];

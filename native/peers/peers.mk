@@ -6,7 +6,8 @@ PEER_LIBS := $(wildcard $(PEER_ROOT)/usr/lib/x86_64-linux-gnu)
 PEER_FLAGS := $(if $(PEER_LIBS),$(addprefix -isystem $(PEER_ROOT)/usr/include,/ /x86_64-linux-gnu))
 # With this rpath, the peer and its libraries find the unpacked libraries at run time.
 LTTNG_LIBS := $(PEER_LIBS:%=-L%) $(PEER_LIBS:%=-Wl,--disable-new-dtags,-rpath,%) -llttng-ust -ldl
-# The variable holds a #, because make 4.3 and later keep the backslash of \# in a function.
+# The variable holds the character #, because in a function, make 4.3 and later keep the backslash
+# of \#.
 hash := \#
 has_header = $(shell echo '$(hash)include <$(1)>' | $(CC) $(PEER_FLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
 PEERS := $(if $(call has_header,lttng/tracepoint.h),$(OUT)/peer-lttng-ust.so) \

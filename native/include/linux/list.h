@@ -19,7 +19,7 @@ static inline bool list_empty(const struct list_head *head)
 	return head->next == head;
 }
 
-/* RCU readers may be walking the list, so the node is complete before it is published. */
+/* RCU readers may be walking the list, so publish the node only when it is complete. */
 static inline void list_add(struct list_head *node, struct list_head *head)
 {
 	node->next = head->next;

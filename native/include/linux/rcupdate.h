@@ -9,8 +9,8 @@
 #include <linux/compiler.h>
 
 /*
- * Member of an object that kfree_rcu() frees.  It holds the link in the queue of objects, the
- * address of the object, and the RCU period that must end before the object is freed.
+ * Member of an object that kfree_rcu() frees.  The member holds the link in the queue of objects,
+ * the address of the object, and the RCU period that must end before the object is freed.
  */
 struct rcu_head {
 	struct rcu_head *next;
