@@ -54,7 +54,7 @@ struct entry_table {
 };
 
 /**
- * struct entry_user - a user of the trace event of entries or of exits: a trace buffer or perf
+ * struct entry_user - a trace buffer or perf, which records the trace event of entries or of exits
  * @node: link in the registry's list for entries or for exits; hits of sites read the list without
  *	the lock
  * @rcu: used to free this struct after a grace period, when no hit uses it

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Workqueue of the trace events.  It runs two work items: one of names.c, which adds or removes the
- * pending events, and one of orphans.c, which checks orphans and unconnected users.  This file
- * depends on no other file of this module, so that all other files may queue these work items.
+ * Workqueue of the trace events, which runs two work items.  The work item of names.c adds or
+ * removes the pending events.  The work item of orphans.c checks orphans and unconnected users.
+ * This file depends on no other file of this module, so that all other files may queue these work
+ * items.
  */
 #include <linux/errno.h>
 #include <linux/init.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Register the tables of immediate values of modules, and unregister them when modules are
- * unloaded.
+ * Register the table of immediate values of each module, and unregister the table when the module
+ * is unloaded.
  */
 #include <linux/errno.h>
 #include <linux/list.h>

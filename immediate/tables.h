@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables of immediate values of all modules. */
+/* The tables of immediate values, one table for each module. */
 #ifndef IMMEDIATE_TABLES_H
 #define IMMEDIATE_TABLES_H
 

@@ -163,7 +163,7 @@ static int handle_module_state(struct notifier_block *nb, unsigned long event, v
 
 /*
  * This notifier sets the states of markers, so it runs before the notifier of immediate values,
- * which writes the states into the markers' sites.  It also runs before the notifier of
+ * which writes the states into the markers' sites.  This notifier also runs before the notifier of
  * kmarkers_events, as <kmarkers/event.h> requires.
  */
 static struct notifier_block module_notifier = {

@@ -97,7 +97,7 @@ static int prepare_marker_for_switch(struct marker *marker)
  * marker_switch_register_hooks() - register the hooks of all markers that have one name
  * @entry: the registry entry of the name
  *
- * This function is called before the markers are switched on.  It also patches the stub of each
+ * This function is called before the markers are switched on, and also patches the stub of each
  * typed marker to jump to the marker's iterator.
  *
  * Return: 0, or an error, after which marker_switch_unregister_hooks() must be called.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Register the tables of markers of modules, and unregister them when modules are unloaded. */
+/*
+ * Register the marker table of each module, and unregister the table when the module is unloaded.
+ */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/mutex.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registration of the tables of markers of modules, or of a program in user space. */
+/* Registration of marker tables: of modules, or of a program in user space. */
 #ifndef MARKERS_TABLES_H
 #define MARKERS_TABLES_H
 

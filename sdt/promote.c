@@ -104,8 +104,8 @@ int sdt_promote(const char *pattern, bool on)
 EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
- * Maximum number of sites that one call of sdt_promote_hot_sites() logs. It logs sites that could
- * not be promoted to jumps or demoted to breakpoints.
+ * Of the sites that could not be promoted to jumps or demoted to breakpoints: maximum number that
+ * one call of sdt_promote_hot_sites() logs.
  */
 #define MAX_REPORTED	8
 

@@ -75,7 +75,7 @@ typedef u64 bench_op(u32 loops);
 enum bench_measured {
 	BENCH_LOOP,	/* value: TSC ticks of a loop; size: number of iterations */
 	BENCH_SWITCH,	/* value: TSC ticks to switch sites on or off; size: number of sites */
-	BENCH_PART,	/* value: TSC ticks of one part of the work of switching sites */
+	BENCH_PART,	/* value: TSC ticks of one phase of a switch of sites */
 	BENCH_GAP,	/* value: TSC ticks of one gap in which another CPU was stalled */
 	BENCH_ROUNDS,	/* value: number of CPU synchronisations while sites were switched once */
 };

@@ -39,7 +39,7 @@ static inline void kmarkers_switch_branch(u8 *insn, bool on)
 	memcpy(insn, on ? KMARKERS_BRANCH_ON : KMARKERS_BRANCH_OFF, KMARKERS_BRANCH_HEAD);
 }
 
-/* Return the target of the branch at @insn, also while the branch is a nop. */
+/* Return the target of the branch at @insn, even while the branch is a nop. */
 static inline unsigned long kmarkers_get_branch_target(const u8 *insn)
 {
 	s32 distance;

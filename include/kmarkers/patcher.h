@@ -6,9 +6,9 @@
  *
  * A *site* is one instruction that may be replaced by another instruction of the same length, even
  * while CPUs are executing the site.  Sites in the text of modules are recorded at build time in an
- * ELF section (struct patcher_site, 12 bytes).  They are registered with the patcher when the
- * module is loaded, before the module's init function runs.  Sites in core text, the text of the
- * kernel itself, are registered one by one, see <kmarkers/redirect.h>.
+ * ELF section (struct patcher_site, 12 bytes).  These sites are registered with the patcher when
+ * the module is loaded, before the module's init function runs.  Sites in core text, the text of
+ * the kernel itself, are registered one by one, see <kmarkers/redirect.h>.
  *
  * A *batch* is any number of replacements.  A batch is first checked as a whole.  Then it is either
  * refused as a whole, with nothing changed, or applied as a whole with exactly three rounds of CPU

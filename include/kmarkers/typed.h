@@ -130,8 +130,8 @@ void marker_typed_nothing(void);
 #endif
 
 /*
- * Stubs are patched whenever a probe is registered or unregistered.  So they are in .kprobes.text,
- * where kprobes are forbidden.
+ * Stubs are in .kprobes.text, where kprobes are forbidden, because stubs are patched whenever a
+ * probe is registered or unregistered.
  */
 #ifdef __KERNEL__
 #define __MARKER_STUB_TEXT	".kprobes.text, \"ax\", @progbits"
