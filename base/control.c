@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Run commands written to a module parameter "control" or a debugfs file "control". */
+/* Run commands that are written to a module parameter "control" or to a debugfs file "control". */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>

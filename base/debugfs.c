@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Create the debugfs directory kmarkers/, and read lines and numbers written to its files. */
+/*
+ * Create the debugfs directory kmarkers/, and read lines and numbers that are written to files in
+ * it.
+ */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/export.h>

@@ -3,7 +3,7 @@
  * The patcher's mutex is held while text is changed, and while tables of sites are registered or
  * unregistered.  The mutex is also held while the patcher registers kprobes of its own, to resolve
  * a symbol or to check core text.  Otherwise another task that patches sites or checks core text
- * would take the patcher's kprobes for kprobes of other users, and fail with -EBUSY.
+ * would mistake the patcher's kprobes for kprobes of other users, and fail with -EBUSY.
  */
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

@@ -2,8 +2,8 @@
 /*
  * Decode the operands of x86-64 instructions: registers, memory operands and signed numbers.
  *
- * Breakpoint handlers call these functions in any context, NMI included.  All are inlined, so no
- * kprobe can be set in them if their caller is marked NOKPROBE_SYMBOL().
+ * Breakpoint handlers call these functions in any context, NMI included.  All these functions are
+ * inlined, so no kprobe can be set in them if their caller is marked NOKPROBE_SYMBOL().
  *
  * Encodings: Intel SDM vol. 2, 2.1 and 2.2 for REX, ModR/M and SIB.
  */

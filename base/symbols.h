@@ -24,7 +24,7 @@ struct kmarkers_extent {
 	char name[KSYM_NAME_LEN];
 };
 
-/* Find the symbol that contains an address, in kallsyms.  Return 0 or -ENOENT. */
+/* Find the symbol in kallsyms that contains an address.  Return 0 or -ENOENT. */
 int kmarkers_find_symbol_extent(unsigned long addr, struct kmarkers_extent *extent);
 
 #endif /* BASE_SYMBOLS_H */

@@ -34,8 +34,8 @@ static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 static const struct kmarkers_event_calls *calls;
 
 /*
- * True once this module is being unloaded: then it offers no events. Guarded by the registry's
- * lock.
+ * True once this module is being unloaded: from then on, this module offers no events. Guarded by
+ * the registry's lock.
  */
 static bool is_unloading;
 

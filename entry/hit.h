@@ -4,7 +4,8 @@
 #define ENTRY_HIT_H
 
 /*
- * The function that enabled sites call: preserves all registers, and must not be called by C code.
+ * The function that enabled sites call. It preserves all registers, and must not be called by C
+ * code.
  */
 void entry_call(void);
 

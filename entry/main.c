@@ -28,7 +28,7 @@ static int handle_entry_module_state(struct notifier_block *nb, unsigned long ev
 }
 
 /*
- * This notifier runs before two others, whose priority is below 3:
+ * This notifier runs before two notifiers whose priority is below 3:
  * - the notifier of kmarkers_events, so that a module being unloaded offers no trace events then;
  * - the kernel's notifier that registers kprobe events waiting for the module, because the patcher
  *   refuses a site that holds the int3 of a kprobe.

@@ -5,8 +5,8 @@
 #include "pattern.h"
 
 /*
- * Element n is the part of a site's name with which a pattern of n parts begins: the function for a
- * pattern of one part, the module for a pattern of two or three parts.
+ * Element n tells to which part of a site's name the first part of a pattern of n parts applies: to
+ * the function for n = 1, to the module for n = 2 or 3.
  */
 static const s8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,

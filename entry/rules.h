@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rules, which apply an action to the hits of matching sites, also in modules loaded later. */
+/*
+ * Rules, which apply an action to the hits of matching sites, including sites in modules loaded
+ * later.
+ */
 #ifndef ENTRY_RULES_H
 #define ENTRY_RULES_H
 

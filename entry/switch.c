@@ -95,8 +95,8 @@ static __always_inline void make_entry_pokes(const struct changes *changes, bool
 }
 
 /*
- * Mark the sites of a table that were enabled.  Remove the mark "stuck" of a site whose hits now
- * have an action, because this site should be enabled.
+ * Mark the sites of a table that were enabled.  If the hits of a site have an action now, remove
+ * the mark "stuck" of the site, because it should be enabled.
  */
 static void mark_enabled_sites(struct entry_table *table, const struct changes *changes)
 {

@@ -142,9 +142,9 @@ static int add_table_of_module(struct module *module)
 }
 
 /*
- * Register the records of a module, unless they are registered already.  The notifier calls this
- * function for a module that is COMING, and a second time when the module is LIVE.  The init of
- * kmarkers_entry calls this function for each module that is live at that time.
+ * Register the records of a module, unless these records are registered already.  The notifier
+ * calls this function for a module that is COMING, and a second time when the module is LIVE.  The
+ * init of kmarkers_entry calls this function for each module that is live at that time.
  */
 static int register_module_records(struct module *module)
 {
@@ -224,7 +224,8 @@ void entry_unregister_module(struct module *module)
 /*
  * Remove all rules, and disable all sites. Repeat until every site is a nop, because an enabled
  * site calls code of this module, which is being unloaded. An attempt fails while a site has a
- * kprobe, or if memory is short. An attempt may log a line, so the pauses grow from 0.1 s to 5 s.
+ * kprobe, or if memory is short. Because an attempt may log a line, the pauses between attempts
+ * grow from 0.1 s to 5 s.
  */
 static void disable_all_sites(void)
 {

@@ -32,8 +32,8 @@
 #define NAME_MOST	64
 
 /*
- * Maximum length of a record's text, in bytes. This text fits into 4096 bytes together with the
- * text that the trace core prints in front.
+ * Maximum length of a record's text, in bytes. A text of this length, and the text that the trace
+ * core prints in front of it, fit into 4096 bytes.
  */
 #define TEXT_MOST	3584
 
@@ -75,9 +75,9 @@ static void print_record_text(struct trace_seq *to, const struct kmarkers_event 
 }
 
 /*
- * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of a
- * removed event that had the same type number as this event.  So check that the record can have the
- * layout of this event.
+ * Print a record, for the tracefs files "trace" and "trace_pipe". A buffer may still hold records
+ * of a removed event that had the same type number as this event. So check that the record can have
+ * the layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *type)
@@ -250,16 +250,16 @@ int kmarkers_event_add_to_core(struct kmarkers_event *event)
 	event->added = true;
 	event->was_added = true;
 	/*
-	 * In kernels without reference counts of events, trace_add_event_call() has set the event's
-	 * module to NULL, so set it to the owner.
+	 * In kernels without reference counts of events, trace_add_event_call() has set the module
+	 * of the event to NULL, so set this module to the owner.
 	 */
 	kmarkers_event_set_owner(event, event->owner);
 	return 0;
 }
 
 /*
- * Remove an event from the trace core. Return 0; or -EBUSY if the event is enabled in a buffer or
- * by perf.
+ * Remove an event from the trace core. Return 0, or -EBUSY if a buffer or perf has enabled the
+ * event.
  */
 int kmarkers_event_remove_from_core(struct kmarkers_event *event)
 {

@@ -110,7 +110,10 @@ static int switch_selected_events(const struct event_set *set, unsigned int nr, 
 	for_each_set_bit(i, set->alone, set->nr) {
 		int found = trace_set_clr_event(set->system, set->names[i], on);
 
-		/* -EINVAL: the event is not found, because it was removed since it was selected. */
+		/*
+		 * -EINVAL means that the event is not found, because the event was removed after it
+		 * was selected.
+		 */
 		if (found != -EINVAL)
 			err = err ?: found;
 	}
@@ -130,8 +133,8 @@ static void unselect_events(const struct event_set *set)
 }
 
 /*
- * Log each name in @set without an event that can be enabled. Return -EINVAL if a name was logged,
- * else 0.
+ * Log each name in @set for which there is no event that can be enabled. Return -EINVAL if a name
+ * was logged, else 0.
  */
 static int check_events_exist(const struct event_set *set)
 {

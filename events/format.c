@@ -159,8 +159,8 @@ static void put_spaces(struct output *out, int nr)
 }
 
 /*
- * Increase the length of the text after snprintf() was called to append @printed characters.  If
- * the buffer was too small for all characters, the buffer is full now.
+ * Increase the length of the text, after a call of snprintf() that should append @printed
+ * characters.  If the buffer was too small for all characters, the buffer is full now.
  */
 static void add_printed_length(struct output *out, int printed)
 {
@@ -297,7 +297,10 @@ static const unsigned long *put_argument(struct output *out, struct format_conve
 {
 	if (conv->width == FORMAT_FROM_ARGUMENT)
 		conv->width = limit_width((int)*slot++);
-	/* The precision of a string needs no limit: the kernel's printf does not print strings. */
+	/*
+	 * The precision of a string needs no limit, because strings are not printed by the kernel's
+	 * printf.
+	 */
 	if (conv->precision == FORMAT_FROM_ARGUMENT)
 		conv->precision = conv->type == 's' ? (int)*slot++ : limit_width((int)*slot++);
 	switch (conv->type) {

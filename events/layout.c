@@ -63,7 +63,10 @@ static bool is_valid_field_name(const char *name)
 	return !*name;
 }
 
-/* Return another field with the name of @field among the first @nr fields, or NULL. */
+/*
+ * Return another field that is one of the first @nr fields and has the same name as @field, or
+ * NULL.
+ */
 static struct layout_field *find_field_of_same_name(struct record_layout *layout,
 						    const struct layout_field *field,
 						    unsigned int nr)
@@ -91,10 +94,10 @@ static const char *find_word_start(const char *text, const char *end)
 }
 
 /*
- * Set the name of a field to the word in front of its conversion: sector for "sector %llu",
- * "sector=%llu" and "sector: 0x%llx".  A # with letters is skipped: "ip #p%ld" gives ip.  The
- * letters are the type that LTTng stored.  The text in front of the conversion begins at @text and
- * ends before @end.  If this text has no usable word, the name stays empty.
+ * Set the name of a field to the word in front of its conversion: "sector" for "sector %llu",
+ * "sector=%llu" and "sector: 0x%llx".  A # with letters is skipped, because these letters name the
+ * type that LTTng stored: "ip #p%ld" gives "ip".  The text in front of the conversion begins at
+ * @text and ends before @end.  If this text has no usable word, the name stays empty.
  */
 static void set_field_name(struct record_layout *layout, const char *text, const char *end)
 {
@@ -115,8 +118,8 @@ static void set_field_name(struct record_layout *layout, const char *text, const
 }
 
 /*
- * Name each field that has no name by its position: arg1, arg2, ...  If the format gives this name
- * to another field, name the other field by its position, too.
+ * Name each field that has no name after its position: arg1, arg2, ... If the format gives this
+ * name to another field, name the other field after its position, too.
  */
 static void set_positional_names(struct record_layout *layout)
 {
@@ -294,7 +297,7 @@ struct record_layout *kmarkers_layout_make(const char *format, unsigned int head
 		return ERR_PTR(-ENOMEM);
 	layout->bytes = header_bytes;
 	err = add_format_fields(layout, format);
-	/* Each field may be a string, which needs at least one byte, for its NUL. */
+	/* Each field may be a string, which needs at least one byte in the record, for its NUL. */
 	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)
 		err = -E2BIG;
 	if (!err)

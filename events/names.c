@@ -17,7 +17,10 @@
 #include "names.h"
 #include "work.h"
 
-/* Maximum number of events that insmod adds or rmmod removes; a work item does the rest. */
+/*
+ * Maximum number of events that insmod adds or rmmod removes; a work item adds or removes all
+ * others.
+ */
 #define AT_ONCE		32
 
 struct event_names kmarkers_event_names = {
@@ -95,8 +98,8 @@ static void keep_event_as_orphan(struct kmarkers_event *event)
 }
 
 /*
- * Turn an orphan that @module now offers into an ordinary event, and put the orphan's reference to
- * this module.
+ * Turn an orphan that @module now offers into an ordinary event, and drop the orphan's reference to
+ * the module kmarkers_events.
  */
 static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_source *source,
 			 struct module *module)

@@ -87,7 +87,7 @@ static bool has_flag(const struct conversion_text *conv, char flag)
 
 /*
  * Replace the flag # of a hexadecimal number by the text 0x if the width permits that.  With the
- * flag #, the kernel prints 0x also in front of the number 0, unlike the printf() of C.
+ * flag #, the kernel prints 0x even in front of the number 0; the printf() of C does not.
  */
 static void set_hex_prefix(struct conversion_text *conv)
 {
@@ -165,7 +165,7 @@ static const struct layout_field *set_conversion_text(struct conversion_text *co
 	return field + 1;
 }
 
-/* Write a width or a precision with the text @before in front, or nothing for FORMAT_NONE. */
+/* Write the text @before, and behind it a width or a precision.  Write nothing for FORMAT_NONE. */
 static void write_width_or_precision(struct writer *to, const char *before, int size)
 {
 	char digits[8];
@@ -210,7 +210,9 @@ static void write_pointer_conversion(struct writer *to, const struct conversion_
 		write_char(to, kind == 'B' ? 'S' : kind);
 }
 
-/* Write %s for a string, and also for a %c: tracers print a field of one character by %s. */
+/*
+ * Write %s for a string, and also for a %c, because tracers print a field of one character by %s.
+ */
 static void write_string_conversion(struct writer *to, const struct conversion_text *conv)
 {
 	write_char(to, '%');

@@ -28,7 +28,7 @@ static const char *get_readable_string(unsigned long slot, unsigned int most)
 	return most && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
 }
 
-/* Return the length of a string, at most @most and less than @size. */
+/* Return the length of a string.  The returned length is at most @most, and less than @size. */
 static unsigned int count_string_chars(const char *string, unsigned int most, unsigned int size)
 {
 	unsigned int nr = 0;

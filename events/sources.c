@@ -133,7 +133,10 @@ static void change_owner_or_remove_event(struct kmarkers_event *event, struct li
 		return;
 	}
 	event->is_removed = true;
-	/* Otherwise a user would get the hits of a later module that offers the same event. */
+	/*
+	 * Remove the users: if a later module offers the same event, a user would get the hits of
+	 * that module.
+	 */
 	kmarkers_event_remove_users(event);
 	if (event->used) {
 		kmarkers_event_leave_removal_to_core(event);
@@ -381,7 +384,10 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	kmarkers_events_add_or_remove_first(&removed);
 	kmarkers_event_unlock_all();
 	kmarkers_event_flush_queue();
-	/* An event that a trigger has enabled meanwhile was not removed: make it an orphan. */
+	/*
+	 * If a trigger has enabled an event meanwhile, the event was not removed: make it an
+	 * orphan.
+	 */
 	kmarkers_event_lock_all();
 	kmarkers_events_make_orphans_of_source(source);
 	kmarkers_event_unlock_all();

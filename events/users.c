@@ -28,8 +28,8 @@
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
 /*
- * The batch: users that @task collects, to connect or disconnect all of them in one call. Without a
- * batch, @task is NULL.
+ * The batch: the users that @task collects, to connect or disconnect all of them in one call. If
+ * there is no batch, @task is NULL.
  */
 static struct {
 	struct task_struct *task;

@@ -49,7 +49,10 @@ void kmarkers_event_queue_check(void)
 	queue_delayed_work(queue, &check_work, HZ);
 }
 
-/* Wait until the queued work items have run, except a check_work whose delay has not expired. */
+/*
+ * Wait until the queued work items have run.  Do not wait for check_work if its delay has not
+ * expired.
+ */
 void kmarkers_event_flush_queue(void)
 {
 	flush_workqueue(queue);

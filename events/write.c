@@ -29,7 +29,7 @@ static __always_inline void write_buffer_record(const struct record_layout *layo
 	trace_event_buffer_commit(&buffer);
 }
 
-/* Round up the size of a perf record, so that size + 4 (bytes that perf adds) is divisible by 8. */
+/* Round up the size of a perf record, so that size + 4 is divisible by 8: perf adds 4 bytes. */
 static unsigned int round_up_perf_size(unsigned int bytes)
 {
 	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
@@ -60,8 +60,9 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
 }
 
 /*
- * Return true if a user records hits now.  For a user with a file, read only the file: if the user
- * could not be disconnected, the file is soft-disabled, and the event may have been removed.
+ * Return true if a user records hits now.  If the user has a file, read only the file, not the
+ * event: if the user could not be disconnected, the file is soft-disabled, and the event may have
+ * been removed.
  */
 static __always_inline bool is_user_recording(const struct event_user *user,
 					      struct trace_event_file *file)

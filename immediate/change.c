@@ -41,10 +41,10 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /*
- * Fill in a poke for each site of a table that reads the changed variable.  If @pokes is
- * NULL, only count these sites.  Set @sites_intact to false if a site does not hold an
- * instruction that reads an immediate value.  Return the number of sites, or -EINVAL if a site
- * reads the variable with another size than @change has.
+ * Fill in a poke for each site that is in a table and reads the changed variable.  If @pokes is
+ * NULL, only count these sites.  Set @sites_intact to false if a site does not hold an instruction
+ * that reads an immediate value.  Return the number of sites, or -EINVAL if a site reads the
+ * variable with another size than @change has.
  */
 static int collect_pokes_in_table(const struct imv_table *table, const struct imv_change *change,
 				  struct patcher_poke *pokes, bool *sites_intact)

@@ -104,7 +104,7 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
 }
 
 /*
- * This notifier runs after one notifier and before another:
+ * This notifier must run between two other notifiers:
  * - after the notifier of kmarkers_markers (priority 4), which sets immediate values of the module
  *   being loaded, so that all sites of the module are patched in one batch;
  * - before the kernel's notifier that registers kprobe events waiting for the module (priority 1

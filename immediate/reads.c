@@ -42,9 +42,9 @@ static void set_jump_condition(u8 *insn, u64 value)
 }
 
 /*
- * Return true if @insn is mov $imm,%reg of the site's size, without a prefix or with REX.  The
- * patcher has checked that the site is one instruction, so REX.W is set only if the immediate has 8
- * bytes.
+ * Return true if @insn is an instruction mov $imm,%reg of the site's size, with no prefix or with a
+ * REX prefix.  The patcher has checked that the site is one instruction, so REX.W is set only if
+ * the immediate has 8 bytes.
  */
 static bool is_value_mov(const struct patcher_site *site, const u8 *insn)
 {
@@ -56,7 +56,10 @@ static bool is_value_mov(const struct patcher_site *site, const u8 *insn)
 	return (insn[prefixes] & 0xf8) == (size == 1 ? 0xb0 : 0xb8);
 }
 
-/* Return true if @insn is cmp $imm,%reg of the site's size, without a prefix or with REX. */
+/*
+ * Return true if @insn is an instruction cmp $imm,%reg of the site's size, with no prefix or with a
+ * REX prefix.
+ */
 static bool is_value_cmp(const struct patcher_site *site, const u8 *insn)
 {
 	unsigned int size = get_immediate_size(site), before = site->len - size;
@@ -87,7 +90,8 @@ static bool is_value_reading_insn(const struct patcher_site *site, const u8 *ins
  * a kprobe at the site may be armed or disarmed meanwhile.
  *
  * If the bytes are not an instruction that reads a value, return false, and invert @poke->old[0] so
- * that the patcher refuses the batch.  The patcher then logs a kprobe that is at the site.
+ * that the patcher refuses the batch.  The patcher then logs the kprobe if there is one at the
+ * site.
  */
 bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {

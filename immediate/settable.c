@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Immediate values that root may change: by writing a number to the value's file in debugfs, or by
- * writing "MODULE.NAME NUMBER" to the module parameter "control".
+ * Immediate values that root may change: root either writes a number to the file of the value in
+ * debugfs, or writes "MODULE.NAME NUMBER" to the module parameter "control".
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>

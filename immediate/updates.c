@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Count the changes of each immediate value, in an array sorted by address. */
+/*
+ * Count how often each immediate value was changed.  The counters are in an array that is sorted by
+ * address.
+ */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -91,7 +94,9 @@ int imv_add_update_counters(const struct patcher_site *const *sites, unsigned in
 	if (err)
 		return err;
 
-	/* Fill the array from its end, so that no old counter is overwritten before it is moved. */
+	/*
+	 * Fill the array from its end, so that each old counter is moved before it is overwritten.
+	 */
 	updates.nr += missing;
 	for (to = updates.nr; to > old; ) {
 		unsigned long var = patcher_site_key(sites[nr - 1]);

@@ -3,7 +3,7 @@
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
-/* Flags of a command: it enables or disables trace events, or the probe "count". */
+/* What a command enables or disables: trace events, or the probe "count". */
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 

@@ -124,8 +124,9 @@ static unsigned int count_markers(const struct marker_entry *entry)
 }
 
 /*
- * Add to @batch all markers of @entry that have the format of the probes of @entry.  The batch
- * switches these markers on if @on is true, else off; a marker that has typed probes stays on.
+ * Add to @batch all markers in @entry whose format is the format of the probes in @entry.  The
+ * batch switches these markers on if @on is true, else off.  A marker that has typed probes stays
+ * on.
  */
 static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {

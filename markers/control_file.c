@@ -46,7 +46,10 @@ static ssize_t marker_control_write(struct file *file, const char __user *buf, s
 	return patcher_control_write(&control, buf, count);
 }
 
-/* Show the usage, then all rules (patterns with commands), including rules without a match yet. */
+/*
+ * Show the usage, then all rules (patterns with commands), including rules that match no marker
+ * yet.
+ */
 static int marker_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);

@@ -76,8 +76,8 @@ static void fill_count_link(struct marker_link *link, struct marker_control *con
 }
 
 /*
- * Connect the probe "count" to those names in the array @names to which it is not connected yet.
- * After an error the probe is connected to none of these names.
+ * Connect the probe "count" to each name in the array @names to which the probe is not connected
+ * yet.  If an error occurs, connect it to none of these names.
  */
 static int connect_count_probes(struct marker_control **names, unsigned int nr,
 				struct marker_link *links)

@@ -149,7 +149,10 @@ void marker_events_exit(void)
 		kmarkers_event_calls.leave(&source);
 }
 
-/* Wait until the trace events of all modules loaded or unloaded so far were added or removed. */
+/*
+ * Wait until the trace events of all modules that were loaded so far are added, and the trace
+ * events of all modules that were unloaded so far are removed.
+ */
 void marker_events_flush(void)
 {
 	if (joined)

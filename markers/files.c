@@ -59,7 +59,10 @@ static ssize_t probe_write(struct file *file, const char __user *buf, size_t cou
 	return run_written_command(file, buf, count, marker_command_find);
 }
 
-/* Return the number of probes at positions @from to @to - 1 of @array whose function is @code. */
+/*
+ * Among the probes at the positions @from to @to - 1 of @array, count the probes whose function is
+ * at the address @code.
+ */
 static unsigned int count_probes_with_code(const struct probe_array *array, unsigned int from,
 					   unsigned int to, unsigned long code)
 {

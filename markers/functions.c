@@ -71,8 +71,8 @@ static int register_function_marker(struct function_marker *function)
 
 /*
  * Make a marker named @name at the entry of the function @symbol, and store it in @result.  While
- * the marker exists, it holds a reference to this module, because references to the trace event do
- * not keep this module loaded.
+ * the marker exists, the marker holds a reference to this module, because references to the trace
+ * event do not keep this module loaded.
  */
 static int make_function_marker(const char *symbol, const char *name,
 				struct function_marker **result)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module kmarkers_markers: registers the markers of other modules when these are loaded. */
+/*
+ * The module kmarkers_markers: registers the markers of other modules when these modules are
+ * loaded.
+ */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -33,7 +36,10 @@ static int list_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
-/* If the code of a probe is in the unloading module @data, log the probe and return true. */
+/*
+ * If the code of a probe is in @data, a module that is being unloaded, log the probe and return
+ * true.
+ */
 static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 {
 	struct module *module = data;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The marker registry: names, each with its markers and probes, and the tables of modules. */
+/*
+ * The marker registry. It consists of the marker names, each with its markers and probes, and of
+ * the tables of modules.
+ */
 #ifndef MARKERS_NAMES_H
 #define MARKERS_NAMES_H
 
@@ -46,7 +49,7 @@ struct marker_table {
 };
 
 struct marker_registry {
-	/* Lock order: the lock of the marker registry, then the lock of immediate values. */
+	/* Taken before the lock of immediate values. */
 	struct mutex lock;
 	struct hlist_head *names;	/* 1 << @order buckets */
 	unsigned int order;

@@ -192,7 +192,10 @@ static unsigned int disconnect_matching_probes(struct marker_entry *entry,
 			return count;
 		}
 		count++;
-		/* The array may be a new one, with probes at other indices: begin at the start. */
+		/*
+		 * The array may have been replaced by a new array, with probes at other indices:
+		 * begin again with the first element.
+		 */
 		i = 0;
 	}
 	return count;

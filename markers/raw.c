@@ -93,7 +93,10 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 }
 EXPORT_SYMBOL_GPL(marker_raw_switch);
 
-/* Wait until the work item, if queued, has connected or disconnected the probes of all markers. */
+/*
+ * If the work item is queued, wait until it has connected or disconnected the probes of all
+ * markers.
+ */
 void marker_raw_flush(void)
 {
 	flush_work(&update_work);

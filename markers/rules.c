@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* Argument of patcher_pattern_parse(): a pattern of one part restricts part 0 of a name. */
+/* Argument of patcher_pattern_parse(): the only part of a pattern applies to part 0 of a name. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);

@@ -258,8 +258,8 @@ static int patch_new_stubs(const struct patcher_table *table)
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
 		/*
-		 * Replace the initial 0: RCU's counter of grace periods starts below 0, so grace
-		 * period 0 may be in the future.
+		 * Replace the initial value 0: RCU's counter of grace periods starts below 0, so
+		 * grace period number 0 may still be in the future.
 		 */
 		typed->idle = idle;
 	}

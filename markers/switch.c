@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Switching markers on and off.  Three things may have to change: the immediate value that the site
- * of the marker tests; the stub of a typed marker; and the registration of the hook (the ftrace_ops
- * of a marker at a function, or the tracepoint callback that contains a marker).
+ * of the marker tests; the stub, if the marker is typed; and the registration of the marker's hook,
+ * which is the ftrace_ops of a marker at a function, or the tracepoint callback that contains the
+ * marker.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -26,7 +27,10 @@ int marker_switch_begin(struct marker_switch *batch, unsigned int max_markers)
 	return batch->changes ? 0 : -ENOMEM;
 }
 
-/* Add a marker to a batch, to be switched to the state @on, unless its state is @on already. */
+/*
+ * Add a marker to a batch, which will switch it on if @on is true, else off.  Do nothing if the
+ * marker is already in this state.
+ */
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on)
 {
 	if (marker->state__imv == on)

@@ -12,7 +12,7 @@
 #include "names.h"
 #include "tracepoint.h"
 
-/* List of struct marker_tp: the markers whose callbacks are connected to their tracepoints. */
+/* List of each struct marker_tp whose callback is connected to its tracepoint. */
 static LIST_HEAD(connected);
 
 static struct marker_tp *get_marker_tp(struct marker *marker)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registering probes of typed markers, whose arguments are C parameters and not a va_list. */
+/*
+ * Registration of typed probes: probes of typed markers, which get the arguments as C parameters
+ * and not as a va_list.
+ */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>

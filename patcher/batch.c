@@ -162,7 +162,8 @@ static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, un
 }
 
 /*
- * Call @check for a batch.  If it fails and the pokes are not sorted, sort them and check again.
+ * Call @check for a batch.  If @check fails and the pokes are not sorted, sort the pokes and call
+ * @check again.
  */
 static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				bool *in_core, check_batch_function *check)
@@ -222,7 +223,7 @@ static int map_and_write_pokes(struct patcher_poke *pokes, unsigned int nr, unsi
 	return err;
 }
 
-/* Check a batch, then write the batch with @write, @chunk sites at a time. */
+/* Check a batch with @check.  Then write the batch with @write, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 		       unsigned int chunk, check_batch_function *check,
 		       patcher_write_function *write)
@@ -337,7 +338,8 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  The poke must change only the first
- * byte, from or to int3.  The bytes without the int3, old or new, must be exactly one instruction.
+ * byte, from or to int3.  Either the old bytes or the new bytes have no int3: these bytes must be
+ * exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)
@@ -539,7 +541,10 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	sort_pokes(pokes, nr);
 	err = nr ? check_prefix_pokes(owner, pokes, nr) : -EINVAL;
 	if (!err) {
-		/* Else the guard of a kprobe that was unregistered since would refuse the batch. */
+		/*
+		 * Remove guards that are still registered although their kprobes were unregistered:
+		 * because of such a guard, the batch would be refused.
+		 */
 		patcher_text_remove_unneeded_guards();
 		patcher_text_lock(false);
 		patcher_record_longest_ns(&patcher_get_stats_locked()->longest_wait_ns, start);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Check, by registering disabled kprobes, that the patcher is allowed to write core text (text of
- * the kernel itself) now.
+ * Check that the patcher is allowed to write core text (text of the kernel itself) now. The check
+ * registers disabled kprobes.
  */
 #ifndef PATCHER_CLAIM_CHECK_H
 #define PATCHER_CLAIM_CHECK_H

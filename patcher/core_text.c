@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bounds of core text, the kernel's own text, and text_mutex, which all writers of core text take.
+ * The bounds of core text (the kernel's own text), and text_mutex, which each writer of core text
+ * takes.
  */
 #include <linux/errno.h>
 #include <linux/init.h>

@@ -8,7 +8,7 @@
 
 int __init patcher_core_text_init(void);
 
-/* Return true if an address is in core text, without the part that is freed after init. */
+/* Return true if an address is in the part of core text that is not freed after init. */
 bool patcher_is_core_text(unsigned long addr);
 
 /* Lock and unlock text_mutex.  While text_mutex is held, no other code writes core text. */

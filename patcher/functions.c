@@ -68,7 +68,10 @@ static int resolve_core_function(const char *name, struct kmarkers_extent *exten
  */
 int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 {
-	/* In kernels with ENDBR, ftrace also searches for its instruction behind the ENDBR. */
+	/*
+	 * If the kernel's functions begin with an ENDBR, ftrace also searches for its instruction
+	 * behind the ENDBR.
+	 */
 	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
 
 	return err && err != -ENOMEM ? -EPERM : err;

@@ -84,8 +84,8 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 NOKPROBE_SYMBOL(decode_mov);
 
 /*
- * Decode cmp of a register with an immediate of the register's size: 8 bits if the lowest bit of
- * the opcode is 0, else 32 bits.  The opcodes 3c and 3d imply al and eax.
+ * Decode a cmp of a register with an immediate that has the size of the register: 8 bits if the
+ * lowest bit of the opcode is 0, else 32 bits.  The opcodes 3c and 3d imply al and eax.
  */
 static int decode_cmp(const u8 *bytes, unsigned int max, unsigned int at, u8 rex,
 		      struct patcher_insn *insn)

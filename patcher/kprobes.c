@@ -241,7 +241,7 @@ int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr)
 	return -EBUSY;
 }
 
-/* Set the element in @probed of each poke that overlaps the kprobe @kp to true. */
+/* For each poke that overlaps the kprobe @kp, set the element of @probed to true. */
 static void mark_probed_pokes(const struct kprobe *kp, const struct patcher_poke *pokes,
 			      unsigned int nr, bool *probed)
 {

@@ -47,7 +47,7 @@ static int patcher_stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(patcher_stats);
 
-/* Print one line for a site: owner, symbol+offset/size, current bytes; but no raw address. */
+/* Print one line for a site: owner, symbol+offset/size and current bytes. Print no raw address. */
 static void show_patcher_site(void *data, const struct patcher_table *table,
 			      const struct patcher_site *site, u8 *addr)
 {

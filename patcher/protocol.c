@@ -121,7 +121,10 @@ static void increment_batch_number(struct current_batch *batch)
 {
 	/* Pairs with the acquire in patcher_handle_int3(). */
 	smp_store_release(&batch->number, batch->number + 1);
-	/* Pairs with smp_rmb() in is_foreign_int3(): the number is visible before an int3 is. */
+	/*
+	 * Pairs with smp_rmb() in is_foreign_int3(): the number becomes visible before any int3 of
+	 * the batch.
+	 */
 	smp_wmb();
 }
 

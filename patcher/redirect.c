@@ -215,7 +215,10 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 }
 EXPORT_SYMBOL_GPL(patcher_restore_call);
 
-/* Ftrace callback at the entry of a redirected function: continue in the replacement. */
+/*
+ * The ftrace callback at the entry of a redirected function: let execution continue in the
+ * replacement.
+ */
 static void notrace enter_replacement(unsigned long ip, unsigned long parent_ip,
 				      struct ftrace_ops *ops, struct compat_ftrace_regs *regs)
 {

@@ -108,7 +108,10 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* CPUs still execute core text: wait for handlers that may still use the site. */
+	/*
+	 * Other CPUs may be executing core text: wait for breakpoint handlers that may still use
+	 * the site.
+	 */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del_table(table);

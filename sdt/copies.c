@@ -47,7 +47,10 @@ static int compare_numbers(unsigned long x, unsigned long y)
 	return x < y ? -1 : x > y;
 }
 
-/* Order jump ends by group; within a group, sites come first. Sites are ordered by address. */
+/*
+ * Order jump ends by group. Within a group, sites precede targets, and sites are ordered by
+ * address.
+ */
 static int compare_jump_ends(const void *a, const void *b)
 {
 	const struct jump_end *x = a, *y = b;
@@ -64,7 +67,10 @@ static bool are_ends_of_same_site(const struct jump_end *x, const struct jump_en
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
 }
 
-/* Return the address that a site's jump leads to; if an endbr64 is there, the address after it. */
+/*
+ * Return the address to which the jump of a site leads.  If an endbr64 is there, return the address
+ * behind the endbr64.
+ */
 static unsigned long find_jump_target(const struct patcher_site *site)
 {
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
@@ -219,8 +225,8 @@ int sdt_link_site_copies(struct sdt_table *table)
 }
 
 /*
- * Set the sites of all jump targets to NULL.  Running hits may use the sites until a grace period
- * ends.
+ * Set the sites of all jump targets to NULL.  Hits that are running may use the sites until a grace
+ * period ends.
  */
 void sdt_clear_sites_of_jump_targets(struct sdt_table *table)
 {

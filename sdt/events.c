@@ -306,7 +306,10 @@ static int remove_event_request(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* After the error, restore the request; offer the probes of modules loaded meanwhile. */
+	/*
+	 * update() has failed: restore the request, and offer the probes of modules that were
+	 * loaded meanwhile.
+	 */
 	update_request_list(request, true);
 	calls->update(&source);
 	return err;

@@ -114,7 +114,7 @@ DEFINE_FIRE(5, a0, a1, a2, a3, a4, 0, 0)
 DEFINE_FIRE(6, a0, a1, a2, a3, a4, a5, 0)
 DEFINE_FIRE(7, a0, a1, a2, a3, a4, a5, a6)
 
-/* Written without a macro: native/Makefile finds the exports of libkmarkers.a in these lines. */
+/* These lines use no macro, because native/Makefile finds the exports of libkmarkers.a in them. */
 EXPORT_SYMBOL_GPL(sdt_fire_0);
 EXPORT_SYMBOL_GPL(sdt_fire_1);
 EXPORT_SYMBOL_GPL(sdt_fire_2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_sdt: registers the SDT probes of other modules when these are loaded. */
+/* Module kmarkers_sdt: registers the SDT probes of other modules when these modules are loaded. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -18,12 +18,12 @@
 #include "registry.h"
 #include "tables.h"
 
-/* Guards promotion_may_run, and serialises writes of the parameter promote_after. */
+/* Guards promotion_may_run, and serialises writes to the parameter promote_after. */
 static DEFINE_MUTEX(promotion_lock);
 /*
- * True from the end of sdt_init() until sdt_exit(). While it is false, a write of promote_after
- * must not queue promotion_work: the parameter's file in sysfs exists before sdt_init() ends, and
- * still exists while sdt_exit() runs.
+ * True from the end of sdt_init() until sdt_exit(). While this variable is false, a write to the
+ * parameter promote_after must not queue promotion_work: the parameter's file in sysfs exists
+ * before sdt_init() ends, and still exists while sdt_exit() runs.
  */
 static bool promotion_may_run;
 static unsigned int promote_after;

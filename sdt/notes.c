@@ -81,7 +81,10 @@ static __always_inline unsigned long get_note_addr(const void *records, unsigned
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* Mark each SDT note of @table inside @function as armable, by clearing the reason in its state. */
+/*
+ * Mark as armable each SDT note of @table that lies inside @function: clear the reason in the state
+ * of the note.
+ */
 static void mark_notes_in_function_armable(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
@@ -160,7 +163,10 @@ static bool can_decode_arguments(const struct sdt_note_record *record)
 	return codes;
 }
 
-/* Set the field reason of each unarmable SDT note of @table; clear it for all other notes. */
+/*
+ * Set the field "reason" of each unarmable SDT note of @table, and clear this field of all other
+ * notes.
+ */
 static void find_unarmable_notes(struct sdt_table *table)
 {
 	unsigned int i;

@@ -141,7 +141,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/* Element n is the part of a site's name with which a pattern of n parts begins. */
+/* Element n tells to which part of a site's name the first part of a pattern of n parts applies. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,

@@ -153,7 +153,7 @@ static void update_promoted_flags(void)
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
 		/*
-		 * If the site was not to be changed, keep @change_failed: the kprobe that made an
+		 * If no change of the site was tried, keep @change_failed: the kprobe that made an
 		 * earlier change fail may still be registered.
 		 */
 		if (failed || state->was_promoted != state->promoted)

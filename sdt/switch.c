@@ -106,7 +106,10 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* If the breakpoint replaces the first byte of a jump, a nop writes further bytes. */
+	/*
+	 * If the breakpoint replaces the first byte of a jump, a change to the nop also writes
+	 * other bytes.
+	 */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Register the SDT sites of a module when it is loaded, and unregister them when it is unloaded. */
+/*
+ * Register the SDT sites of a module when the module is loaded, and unregister these sites when the
+ * module is unloaded.
+ */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>

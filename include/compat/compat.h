@@ -61,9 +61,9 @@ static const struct file_operations name ## _fops = {			\
 #endif
 
 /*
- * Return true if an address is in a module's text, without its init text.
- * ac3b43283923 ("module: replace module_layout with module_memory"), v6.4:
- * core_layout.base and text_size became mem[MOD_TEXT].
+ * Return true if an address is in the text of a module that is not init text.  ac3b43283923
+ * ("module: replace module_layout with module_memory"), v6.4: core_layout.base and text_size became
+ * mem[MOD_TEXT].
  */
 static inline bool compat_is_in_module_text(struct module *mod, unsigned long addr)
 {
@@ -99,10 +99,10 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 }
 
 /*
- * Free the memory of a filter.  Zero @ops before it is used again: the pointers to the freed memory
- * stay in it.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"),
- * v6.2: on older kernels, make the filter empty, because an empty filter holds no memory.  This
- * fails while memory is short, so repeat the call.
+ * Free the memory of a filter.  Before @ops is used again, it must be filled with zeros: the
+ * pointers to the freed memory stay in it.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to
+ * modules"), v6.2: on older kernels, make the filter empty, because an empty filter holds no
+ * memory.  This fails while memory is short, so repeat the call.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Building blocks of benchmark variants: the clock, loops that begin at a chosen offset in a cache
- * line, and timed windows around them.  Included by <kmarkers/bench.h>, which is the manual.
+ * line, and timed windows around them. <kmarkers/bench.h> includes this header, and is the manual.
  */
 #ifndef KMARKERS_BENCH_WINDOW_H
 #define KMARKERS_BENCH_WINDOW_H

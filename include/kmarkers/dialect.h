@@ -17,8 +17,9 @@
 
 /*
  * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  In clang,
- * #pragma GCC system_header disables only warnings about the macros of the header that contains
- * the pragma; in gcc, also warnings about macros of headers that this header includes.
+ * #pragma GCC system_header disables only warnings about the macros of the header that contains the
+ * pragma; in gcc, it also disables warnings about the macros of all headers that this header
+ * includes.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -50,8 +50,8 @@
 #include <linux/types.h>
 
 /*
- * Priority of the module notifier of kmarkers_events: above 1, the priority of the trace core's
- * module notifier, which removes a module's events.
+ * Priority of the module notifier of kmarkers_events.  It must be above 1, the priority of the
+ * trace core's module notifier, which removes a module's events.
  */
 #define KMARKERS_EVENTS_PRIORITY	2
 

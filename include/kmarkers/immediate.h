@@ -329,7 +329,7 @@ __IMV_DEFINE_COMPARISON(ge)
 
 #define __IMV_IS_SIGNED(type)	((type)-1 < (type)1)
 
-/* True if @x and the value have the same type, of one byte, so that neither is extended. */
+/* True if @x and the value have the same type of one byte: then neither is extended. */
 #define __IMV_COMPARES_BYTES(x, name)					\
 	(sizeof(name##__imv) == 1 &&					\
 	 __builtin_types_compatible_p(__typeof__(x), __typeof__(name##__imv)))

@@ -294,7 +294,10 @@ do {									\
 	.module = __MARKER_MODULE,					\
 }
 
-/* True if @call_data is the constant NULL.  Without the cast, gcc warns about &object. */
+/*
+ * True if @call_data is the constant NULL.  The cast keeps gcc from warning about an argument such
+ * as &object.
+ */
 #define __MARKER_IS_NULL(call_data)					\
 	(__builtin_constant_p((unsigned long)(call_data)) && !(unsigned long)(call_data))
 
@@ -404,8 +407,8 @@ void marker_synchronize_unregister(void);
 typedef void marker_probe_2006(const char *fmt, ...);
 
 /*
- * Type of a parameter that is a probe with the interface of 2006.  Callers pass the probe as it is,
- * or cast to marker_probe_func.
+ * Type of a parameter that is a probe with the interface of 2006.  Callers may pass the probe as it
+ * is, or cast it to marker_probe_func.
  */
 union marker_any_probe {
 	marker_probe_2006 *probe;

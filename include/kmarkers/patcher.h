@@ -93,7 +93,10 @@ struct module;
 struct patcher_site;
 struct pt_regs;
 
-/* Maximum length of a site in bytes: mov $imm64,%reg has 10, or 11 with a prefix 66. */
+/*
+ * Maximum length of a site in bytes: the instruction mov $imm64,%reg has 10 bytes, or 11 with a
+ * prefix 66.
+ */
 #define PATCHER_INSN_MAX	11
 
 /**

@@ -121,7 +121,10 @@ KMARKERS_CHUNK(sdttarget, sdt_tables_need_sdt, 16);
 #endif
 
 #define SDT_MAX_ARGS	7
-/* Maximum lengths of provider names and probe names in characters, due to trace events. */
+/*
+ * Maximum lengths of provider names and probe names in characters.  Longer names do not fit into
+ * the names of trace events.
+ */
 #define SDT_PROVIDER_MOST	59
 #define SDT_PROBE_MOST		63
 
@@ -323,7 +326,10 @@ int sdt_promote(const char *pattern, bool on);
 #define __SDT_PROBE(flavour, prov, mod, func, probe, n, args...)	\
 	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, n, ## args)
 
-/* Refuse names that the preprocessor replaces by 0 or 1: GNU C defines linux and unix as 1. */
+/*
+ * Refuse names that the preprocessor replaces by 0 or 1, such as "linux" and "unix", which GNU C
+ * defines as 1.
+ */
 #ifdef __CHECKER__
 #define __SDT_CHECK_NAME(name)	_Static_assert(1, "")
 #else
@@ -450,7 +456,10 @@ int sdt_promote(const char *pattern, bool on);
 #define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\
 	__SDT_PROBE(flavour, prov, mod, func, probe, __MARKER_COUNT(args), ## args)
 #else
-/* Standard dialects keep the comma before an empty "## args": arguments would be miscounted. */
+/*
+ * In the standard dialects, the comma before an empty "## args" is kept, so arguments would be
+ * miscounted.
+ */
 #define SDT_PROBE_FLAVOUR(args...)					\
 	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs a GNU dialect, such as -std=gnu11: in other dialects use SDT_PROBEn()")
 #endif

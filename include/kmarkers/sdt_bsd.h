@@ -109,8 +109,9 @@ do {									\
 } while (0)
 
 /*
- * Macros of illumos that FreeBSD kernel sources use: each site defines its own probe, of the
- * provider sdt.  In user space <sys/sdt.h> has macros of the same names that take a provider.
+ * Macros of illumos that sources of the FreeBSD kernel use: each site defines its own probe, whose
+ * provider is "sdt".  In user space, the macros that have these names in <sys/sdt.h> take the
+ * provider as an argument.
  */
 #if (defined(__KERNEL__) || defined(NATIVE_BUILD)) && !defined(DTRACE_PROBE)
 #define __DTRACE_PROBE(name, n, list, args...)				\

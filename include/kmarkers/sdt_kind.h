@@ -94,8 +94,8 @@
 						 (int *)0), int *))
 
 /*
- * True if the kind of argument @n is @kind.  Also true if the kind is not defined: then the array
- * __sdt_kind_N_ID has no length, and is compatible with an array of any length.
+ * True if the kind of argument @n is @kind, or if the kind of argument @n is not defined: then the
+ * array __sdt_kind_N_ID has no length, and is compatible with an array of any length.
  */
 #define __SDT_HAS_KIND(id, n, kind)					\
 	__builtin_types_compatible_p(__typeof__(__sdt_kind_##n##_##id), char[kind])

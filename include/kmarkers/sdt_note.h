@@ -50,7 +50,10 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 float: (void)0, double: (void)0,			\
 		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
 
-/* Convert an argument to its type; not for sparse, which warns about 0LL as a null pointer. */
+/*
+ * Convert an argument to its type.  Under sparse, do not convert it, because sparse would warn
+ * about 0LL as a null pointer.
+ */
 #ifdef __CHECKER__
 #define __SDT_NOTE_VALUE(a)		__SDT_NOTE_RAW(a)
 #else

@@ -179,8 +179,8 @@ __SDT_EAGER(7)
 #endif /* SDT_NOTES_ONLY */
 
 /*
- * True if a probe is defined with @n arguments.  Also true if the probe is only declared: then the
- * array __sdt_args_ID has no length, and is compatible with an array of any length.
+ * True if a probe is defined with @n arguments, or is only declared: then the array __sdt_args_ID
+ * has no length, and is compatible with an array of any length.
  */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])

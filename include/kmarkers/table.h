@@ -119,7 +119,8 @@ int patcher_table_param(const char *value, const struct kernel_param *param);
 
 /*
  * Operations of the module parameters that hold the addresses of heads.  Each module with tables
- * has a copy of them, because the kernel may read them after kmarkers_patcher was unloaded.
+ * has a copy of these operations, because the kernel may read them after kmarkers_patcher was
+ * unloaded.
  */
 static const struct kernel_param_ops kmarkers_table_ops KMARKERS_UNNAMED("kmarkers_table_ops")
 	__maybe_unused = {
@@ -162,7 +163,10 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
 
 #define KMARKERS_SYMBOL(kind)	"kmarkers_chunk_" #kind
 
-/* Define the chunk for records of a kind, at file scope; once per translation unit and kind. */
+/*
+ * Define the chunk for the records of one kind.  Use this macro at file scope, once for each kind
+ * in a translation unit.
+ */
 #define KMARKERS_CHUNK(kind, needs, record)				\
 asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	"	.balign 4\n"							\

@@ -169,8 +169,8 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	export(__marker_stub_##mark)
 
 /*
- * Return a value for the first parameter of a stub.  The stub ignores the value, because it loads
- * %rdi itself.  Returning the present contents of %rdi takes no instruction.
+ * Return a value for the first parameter of a stub.  The stub ignores the value, because the stub
+ * itself loads %rdi.  So return the present contents of %rdi, which takes no instruction.
  */
 static __always_inline void *__marker_unused_data(void)
 {

@@ -111,7 +111,10 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 	(__builtin_classify_type(a) == 5 ? (int)sizeof(void *) :	\
 	 __USDT_IS_LONG(a) ? (int)sizeof(double) : (int)sizeof(a))
 #define __USDT_IS_SIGNED(a)	((__USDT_INTEGER(a))-1 < (__USDT_INTEGER(a))1)
-/* A byte is passed as an int, as gdb does not support %r8b to %r15b; a long double as a double. */
+/*
+ * A byte is passed as an int, because gdb does not support %r8b to %r15b.  A long double is passed
+ * as a double.
+ */
 #define __USDT_IS_LONG(a)	(__USDT_IS_REAL(a) && sizeof(a) > 8)
 #define __USDT_IS_BYTE(a)	(__USDT_IS_INTEGER(a) && sizeof(a) == 1)
 #define __USDT_VALUE(a)							\
