@@ -61,7 +61,8 @@ static int compare_ratios(const void *a, const void *b)
  * The result is the mean of the middle two of four measurements, because an interrupt may disturb
  * one measurement.  User space cannot disable interrupts.
  *
- * Return: the ratio, or 0 if two of the measurements failed or the machine cannot measure it.
+ * Return: the ratio, or 0 if at least two of the measurements failed or the machine cannot count
+ * core cycles.
  */
 u64 bench_measure_cycles_ratio(void)
 {

@@ -60,7 +60,7 @@ static void load_code_as_data(const u8 *code)
 
 /*
  * Evict the CODE_BYTES at @code, so that they are in the cache level that the running benchmark
- * measures, and in no lower level.
+ * measures, and in no level nearer to the core.  For the level 1 cache, do nothing.
  */
 static noinline void evict_code_to_cache_level(const u8 *code)
 {

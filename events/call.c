@@ -238,8 +238,8 @@ struct kmarkers_event *kmarkers_event_reuse_or_alloc(const struct kmarkers_event
  * kmarkers_event_add_to_core() - add an event to the trace core
  * @event: the event, whose owner is set
  *
- * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long
- * arguments; -ENOMEM; or an error of the trace core.
+ * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG if the event has too many
+ * arguments or the arguments are too long; -ENOMEM; or an error of the trace core.
  */
 int kmarkers_event_add_to_core(struct kmarkers_event *event)
 {

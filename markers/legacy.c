@@ -49,7 +49,8 @@ static int connect_probe_of_2006_api(struct marker_entry *entry, const char *for
 
 /**
  * marker_set_probe() - connect a probe to all markers that have a given name (2006 API)
- * @name: the markers' name; a marker with this name must exist, with @format unless @format is NULL
+ * @name: the markers' name; a marker with this name must exist, and must have @format unless
+ *	@format is NULL
  * @format: the format that the probe expects, or NULL for any
  * @probe: the probe
  *

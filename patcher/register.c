@@ -139,11 +139,11 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_unregister_nowait() - unregister the sites of a table, without waiting
  * @table: a registered table; not of core text
  *
- * CPUs may still execute the text that contains the sites.  But no CPU executes an int3 of the
- * patcher in this text, because a batch ends only after all CPUs have left its int3s.  But a
- * handler of an int3 at another address may use @table until an RCU grace period has passed.  Until
- * then the table and its sites must stay in memory, as the text and data of a module in
- * MODULE_STATE_GOING do.
+ * CPUs may still execute the text that contains the sites.  No CPU executes an int3 of the patcher
+ * in this text, because a batch ends only after all CPUs have left its int3s.  But a handler of an
+ * int3 at another address may use @table until an RCU grace period has passed.  Until then the
+ * table and its sites must stay in memory, as the text and data of a module in MODULE_STATE_GOING
+ * do.
  *
  * Context: may sleep.
  */

@@ -104,8 +104,8 @@ int sdt_promote(const char *pattern, bool on)
 EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
- * Of the sites that could not be promoted to jumps or demoted to breakpoints: maximum number that
- * one call of sdt_promote_hot_sites() logs.
+ * Maximum number of failed changes that one call of sdt_promote_hot_sites() logs. A change fails if
+ * a site cannot be promoted to a jump or demoted to a breakpoint.
  */
 #define MAX_REPORTED	8
 

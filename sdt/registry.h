@@ -42,8 +42,8 @@ enum sdt_mode {
  *	flavour is "breakpoint"; the state of the first copy of a site counts the hits of all
  *	copies; hits on several CPUs at the same time may be counted as one
  * @to_first: index of the first copy of the site in the table, minus the index of this copy
- * @to_next: index of the next copy of the site in the table, minus the index of this copy; the
- *	first copy is the next of the last copy
+ * @to_next: index of the next copy of the site in the table, minus the index of this copy; after
+ *	the last copy follows the first copy
  */
 struct sdt_state {
 	struct sdt_site shown;
@@ -109,8 +109,8 @@ struct sdt_note {
  * @notes: array with the additional state of each note; NULL if the sites are not notes
  * @targets: array of records, one for each piece of code that the jump of a site leads to
  * @nr_targets: number of targets
- * @number: number of the first note; the next notes, in the order of addresses, have the next
- *	numbers, and no two notes of all loaded modules have the same number
+ * @number: number of the first note; the note after it in the order of addresses has this number
+ *	plus 1, and so on; no two notes of all loaded modules have the same number
  * @ready: true once the module is fully registered, so that trace events may be offered
  * @states: state of each site
  */
