@@ -10,6 +10,6 @@ static int __init other_version_init(void)
 }
 module_init(other_version_init);
 
-MODULE_DESCRIPTION("Must not load: its version of kmarkers is another one");
+MODULE_DESCRIPTION("Must not load: built for another version of kmarkers");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
