@@ -22,7 +22,7 @@
 #include "../bench_modules/getppid.h"
 #include "../bench_modules/walk.h"
 
-const char native_program_name[] = "kmlive";
+const char *const native_program_name = "kmlive";
 
 static u8 *buffer;
 static u64 walk = 1;

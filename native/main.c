@@ -33,7 +33,7 @@
 #define EXIT_SKIP		4
 #define EXIT_INTERRUPTED	130
 
-const char native_program_name[] = "kmbench";
+const char *const native_program_name = "kmbench";
 
 static const char usage[] =
 	"usage: kmbench list\n"

@@ -9,7 +9,7 @@ struct bench_group;
 struct bench_result;
 
 /* The name with which messages begin.  Each program defines it. */
-extern const char native_program_name[];
+extern const char *const native_program_name;
 
 /*
  * Create the directory of a run, unless it exists.  Return 0, or -EIO if the directory cannot be

@@ -46,7 +46,7 @@
 #include "reg_args_probes.h"
 #include "words.h"
 
-const char native_program_name[] = "test";
+const char *const native_program_name = "test";
 
 static unsigned int planned, number, failures;
 static const char *wanted = "";

@@ -712,7 +712,7 @@ def test_zero_costs_are_reported_as_not_measured(still: dict[str, int]) -> None:
     assert (x.verdict, x.note) == (verdicts.WITHHELD, verdicts.UNMEASURED)
     grade = grade_evidence(Evidence(NATIVE, {}, results))
     assert grade.level_name == "poor"
-    assert "no longer than short ones in b: nothing was measured" in grade.reasons[0].words
+    assert "no longer than short loops in b: nothing was measured" in grade.reasons[0].words
 
 
 def make_exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
