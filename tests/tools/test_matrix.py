@@ -17,7 +17,7 @@ import pytest
 from fakelab import use_fake_qemu
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.cli import main
-from kmtools.lab import catalogue, triage
+from kmtools.lab import catalogue, emulator, triage
 from kmtools.lab.accel import Accel
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.machine import Request
@@ -109,9 +109,7 @@ def test_builds_for_many_kernels_keep_the_modules_of_other_suites(
     for module in (kernelsuite, processors):
         monkeypatch.setattr(module, "ensure_kernel_is_unpacked", lambda _: unpacked)
     monkeypatch.setattr(catalogue, "require_unpacked_kernel", lambda _: unpacked)
-    monkeypatch.setattr(
-        kernelsuite.emulator, "choose_qemu_of_suite", lambda _: SimpleNamespace(version="1")
-    )
+    monkeypatch.setattr(emulator, "choose_qemu_of_suite", lambda _: SimpleNamespace(version="1"))
     monkeypatch.setattr(processors, "LOGS", tmp_path)
     if test == "matrix":
         kernelsuite.run_kernel_suites("6.1", tmp_path / "out")
