@@ -9,8 +9,8 @@
  * of a kprobe.
  */
 /*
- * In user space, omit the nop that is the site of a USDT note.  In modules, such a site has no nop
- * anyway.
+ * In user space, omit the nop that is the site of a USDT note.  In modules, the site of an SDT note
+ * never has a nop.
  */
 #define SDT_NOTES_WITHOUT_NOP
 

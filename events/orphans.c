@@ -28,9 +28,9 @@
  * second.
  *
  * A kernel before 5.15, or without dynamic events, has no event probes, and counts references in
- * modules.  In such a kernel an event is referenced only while it is enabled.  While an event is
- * enabled, event->users is not empty, and the reference keeps the module from being unloaded.  Only
- * a module whose init has succeeded gets events, because a module whose init fails is freed despite
+ * modules.  In such a kernel only an enabled event is referenced.  While an event is enabled,
+ * event->users is not empty, and the reference keeps the module from being unloaded.  Only a module
+ * whose init has succeeded gets events, because a module whose init fails is freed despite
  * references.
  */
 #include <linux/module.h>

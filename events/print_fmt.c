@@ -65,8 +65,9 @@ static void write_quoted_char(struct writer *to, char c)
  * @precision: the precision, FORMAT_NONE, or FORMAT_FROM_ARGUMENT for a *
  *
  * Tracers print like the printf() of C, not like the printf() of the kernel.  libtraceevent of
- * Debian 12 does not support %c, %td, the flags + and blank, and two stars in a conversion: it
- * skips such a conversion but not the argument, which the next conversion then prints.
+ * Debian 12 does not support %c, %td, the flags + and blank, and two stars in a conversion.  It
+ * skips a conversion that it does not support, but not the argument of the conversion, which the
+ * next conversion then prints.
  */
 struct conversion_text {
 	struct format_conversion how;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers at the entries of functions.  While such a marker is on, the ftrace_ops of the marker are
+ * Markers at the entries of functions.  While a marker of this kind is on, its ftrace_ops are
  * registered, and ftrace calls call_function_marker() at each entry of the function.
  *
  * Probes may call functions that have a marker, because ftrace does not call call_function_marker()

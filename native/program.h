@@ -20,8 +20,8 @@ struct native_program {
 };
 
 /*
- * Return the program.  The first call must be made before the text is moved, while the mapping of
- * the text still has the name of the file: kmarkers_start() does so.
+ * Return the program.  kmarkers_start() makes the first call before it moves the text, because only
+ * the original mapping of the text has the name of the file.
  */
 const struct native_program *native_get_program(void);
 

@@ -31,7 +31,7 @@ static bool dispatch_breakpoint(greg_t *gregs)
 	/*
 	 * patcher_unregister() waits for running handlers by synchronize_rcu().  In the kernel,
 	 * synchronize_rcu() waits for a handler because interrupts are off in the handler; in a
-	 * program, it does so because of this read-side section.
+	 * program, it waits for a handler because of this read-side section.
 	 */
 	rcu_read_lock();
 	ours = handle_int3(&regs);

@@ -114,8 +114,8 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Increment the sequence number of a batch.  The caller must do so before it writes the int3s of
- * the batch; otherwise is_foreign_int3() would return true for these int3s.
+ * Increment the sequence number of a batch.  This function must be called before the int3s of the
+ * batch are written; otherwise is_foreign_int3() would return true for these int3s.
  */
 static void increment_batch_number(struct current_batch *batch)
 {

@@ -61,8 +61,8 @@ void patcher_text_unlock(bool core_text);
  * -EBUSY or -ENOMEM.
  *
  * If @locked is true, the caller holds patcher_text_lock(), and the result is valid until the
- * caller releases this lock.  If @locked is false, such a jump is not an error: a guard (see
- * kprobes.c) is registered for the kprobe.
+ * caller releases this lock.  If @locked is false, a jump behind the first byte of a kprobe is not
+ * an error: a guard (see kprobes.c) is registered for the kprobe.
  */
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
@@ -73,8 +73,8 @@ int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr
 void patcher_text_remove_unneeded_guards(void);
 
 /*
- * Make every CPU execute a serialising instruction.  On return, all CPUs have executed such an
- * instruction, and see every store made before the call.
+ * Make every CPU execute a serialising instruction.  On return, each CPU has executed one, and sees
+ * every store that was made before the call.
  */
 void patcher_text_sync(void);
 

@@ -195,8 +195,8 @@ static int mark_stuck_sites(const struct changes *changes, int err)
 }
 
 /*
- * Drop the changes of sites that cannot be patched because of kprobes. Each attempt to patch such a
- * site would log a line, and there is an attempt for each hot site every second.
+ * Drop the changes of sites that cannot be patched because of kprobes. Each attempt to patch a site
+ * that has a kprobe would log a line, and there is an attempt for each hot site every second.
  */
 static void drop_changes_of_probed_sites(struct changes *changes)
 {

@@ -54,9 +54,9 @@
  * compiler keeps every read.  A branch and a comparison are reads.  A read does not order other
  * accesses: to pass data along with a value, synchronise as for any variable.
  *
- * imv_read() must not be used in __init text, which is freed while its sites stay
- * registered: use _imv_read(), a plain load, in such text.  A module that breaks this rule is
- * refused when it is loaded.
+ * imv_read() must not be used in __init text, which is freed while its sites stay registered.  In
+ * __init text, use _imv_read(), which is a plain load.  A module that breaks this rule is refused
+ * when it is loaded.
  *
  * Types of 1, 2, 4 and 8 bytes are allowed: integers, enums, bool, pointers.
  *

@@ -79,10 +79,10 @@
  *
  * WHERE MARKERS ARE FORBIDDEN
  *
- * A marker must not be placed where RCU is not watching: in the innermost part of the idle
- * loop, in entry code and in other noinstr code.  Nothing waits for a probe that runs
- * there: neither marker_synchronize_unregister() nor the code that frees arrays of
- * probes.  A kernel with PROVE_RCU reports a hit of such a marker.
+ * A marker must not be placed where RCU is not watching: in the innermost part of the idle loop, in
+ * entry code and in other noinstr code.  Nothing waits for a probe that runs there: neither
+ * marker_synchronize_unregister() nor the code that frees arrays of probes.  A kernel with
+ * PROVE_RCU reports a hit of a marker that is placed there.
  *
  * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.25-2.6.31 (trace_mark).
  */

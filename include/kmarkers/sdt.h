@@ -89,7 +89,7 @@
  * sdt_synchronize() returned, no handler detached before this call still runs.  A handler that hits
  * a site to which it is attached recurses without end: there is no recursion guard.
  *
- * Sites must not be in __init or __exit text: a module with such a site is not loaded.  Nor may
+ * Sites must not be in __init or __exit text: a module with a site there is not loaded.  Nor may
  * sites be in code that runs while RCU is not watching, such as noinstr functions and the idle
  * loop.
  *

@@ -65,8 +65,9 @@
  *
  * The last two instructions are changed only while no CPU can be between them.  For this purpose,
  * the first instruction remains a jump to the iterator for an RCU grace period before the change; a
- * site disables preemption while it calls the stub, so the grace period waits for such calls.
- * If a 32-bit displacement does not reach the only probe, the iterator calls the probe.
+ * site disables preemption while it calls the stub, so the grace period waits for all calls of the
+ * stub that have begun.  If a 32-bit displacement does not reach the only probe, the iterator calls
+ * the probe.
  */
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H

@@ -4,7 +4,7 @@
  * its first hit: it replaces the nop by a call to code that makes a system call.  On other kernels
  * the uprobe is a breakpoint, as in sdt.c, so the variant with the uprobe is left out.
  *
- * The call pushes a return address.  In the first kernels with such calls, the return address
+ * The call pushes a return address.  In the first kernels that optimise uprobes, the return address
  * overwrites the red zone of the function, so this file is compiled without a red zone.
  */
 #include <dlfcn.h>
