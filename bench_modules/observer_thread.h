@@ -15,8 +15,8 @@ int bench_observer_start(bool realtime);
 void bench_observer_stop(void);
 
 /*
- * In the kernel only: return true if the CPU of the observer thread went offline, so that the thread
- * was moved to another CPU.  If the thread has ended, only the first call returns true.
+ * In the kernel only: return true if the CPU of the observer thread went offline, so that the
+ * thread was moved to another CPU.  If the thread has ended, only the first call returns true.
  */
 bool bench_observer_has_moved(void);
 

@@ -27,9 +27,9 @@ struct bench_session bench_session = {
 };
 
 /*
- * Return -ENXIO, and log the reason, if the CPU of this thread or of the observer thread went offline
- * since the thread was bound to the CPU.  The scheduler then moves a bound thread, and lets it run on
- * all CPUs.
+ * Return -ENXIO, and log the reason, if the CPU of this thread or of the observer thread went
+ * offline since the thread was bound to the CPU.  The scheduler then moves a bound thread, and lets
+ * it run on all CPUs.
  */
 static int check_threads_stayed(void)
 {
@@ -41,10 +41,9 @@ static int check_threads_stayed(void)
 }
 
 /*
- * Return true if the run must end: because this was requested, because an error occurred, because a CPU went offline, or
- * because
- * a marker is enabled.  Ignore enabled markers if the group that is measured enables
- * markers itself.
+ * Return true if the run must end: because this was requested, because an error occurred, because a
+ * CPU went offline, or because a marker is enabled.  Ignore enabled markers if the group that is
+ * measured enables markers itself.
  */
 static bool must_stop_measuring(void)
 {
@@ -57,8 +56,8 @@ static bool must_stop_measuring(void)
 }
 
 /*
- * Measure group @i.  Then check that no CPU went offline during the last block, and that all markers
- * are disabled, including the markers that the group enabled.
+ * Measure group @i.  Then check that no CPU went offline during the last block, and that all
+ * markers are disabled, including the markers that the group enabled.
  */
 static int measure_session_group(unsigned int i)
 {

@@ -29,8 +29,8 @@
 static bool is_unloading;
 
 /*
- * True once a module was unregistered with a site that could not be disabled, because of a kprobe or
- * because memory was short. Guarded by the registry's lock.
+ * True once a module was unregistered with a site that could not be disabled, because of a kprobe
+ * or because memory was short. Guarded by the registry's lock.
  */
 static bool is_site_left_enabled;
 
@@ -247,8 +247,8 @@ static void disable_all_sites(void)
 }
 
 /*
- * Wait until no function of an unregistered module can hit a site that was left enabled, and so call
- * entry_call(): functions that set a parameter of the module may run until its state changes.
+ * Wait until no function of an unregistered module can hit a site that was left enabled, and so
+ * call entry_call(): functions that set a parameter of the module may run until its state changes.
  */
 static void wait_for_modules_with_enabled_sites(void)
 {

@@ -73,10 +73,10 @@ static bool is_user_refused(const struct event_user *user)
 
 /*
  * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the
- * event stays enabled, and a work item tries once a second to connect the user.  A refused user, see
- * is_user_refused(), is tried again only when a module is loaded or a source changes its offers.  If
- * the source of the event was unregistered, or the event is being removed, the user is not connected
- * before the event is offered again.
+ * event stays enabled, and a work item tries once a second to connect the user.  A refused user,
+ * see is_user_refused(), is tried again only when a module is loaded or a source changes its
+ * offers.  If the source of the event was unregistered, or the event is being removed, the user is
+ * not connected before the event is offered again.
  */
 static void try_connect_user(struct event_user *user)
 {

@@ -234,9 +234,9 @@ static int is_marker_of_module(void *module, const struct marker *marker)
 }
 
 /*
- * Return true if rules are yet to be applied to the trace event of a name, and the name has a marker
- * in @module or, if @module is NULL, on a function.  The control may have been created for another
- * module, which is still being loaded, or whose init has failed.
+ * Return true if rules are yet to be applied to the trace event of a name, and the name has a
+ * marker in @module or, if @module is NULL, on a function.  The control may have been created for
+ * another module, which is still being loaded, or whose init has failed.
  */
 static bool is_new_name_of_module(const struct marker_control *control,
 				  const struct module *module)
