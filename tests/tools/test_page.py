@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import drawnsvg
 import nativeprograms
@@ -238,6 +239,22 @@ def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() 
         "Without an A/A clone, hence not compared: c.",
         "7 core cycle counts reported by an emulated CPU were dropped.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("env", "shown"),
+    [
+        ({"tiers": []}, ["\N{EN DASH}"] * 6),
+        (
+            {"tiers": [], "machine": {"cpu": {"hypervisor": False}}, "kernel": {"release": "6.1"}},
+            ["\N{EN DASH}", "\N{EN DASH}", "no", "6.1", "\N{EN DASH}", "\N{EN DASH}"],
+        ),
+    ],
+)
+def test_unknown_conditions_are_a_dash(env: dict[str, Any], shown: list[str]) -> None:
+    """A machine of which nothing says so is not one without a hypervisor."""
+    text = page.render_conditions_section_html(env, [])
+    assert re.findall("<tr>.*?<td[^>]*>([^<]*)</td></tr>", text) == shown
 
 
 def test_page_sections_of_emulated_tiers_are_collapsed() -> None:

@@ -201,12 +201,13 @@ def render_conditions_section_html(
     cpu, kernel = get_cpu_description(env), env.get("kernel") or {}
     source = env.get("source") or {}
     changes = " + changes" if source.get("dirty") else ""
+    release = [str(kernel[name]) for name in ("release", "version") if kernel.get(name)]
     short = [
         ("CPU", cpu.get("model_name")),
         ("microcode", cpu.get("microcode")),
-        ("hypervisor", "yes" if cpu.get("hypervisor") else "no"),
-        ("kernel", f"{kernel.get('release')} {kernel.get('version')}"),
-        ("source", f"{source.get('commit')}{changes}"),
+        ("hypervisor", "yes" if cpu.get("hypervisor") else "no" if "hypervisor" in cpu else None),
+        ("kernel", " ".join(release)),
+        ("source", f"{source['commit']}{changes}" if source.get("commit") else None),
         ("date", env.get("date")),
     ]
     short += [
