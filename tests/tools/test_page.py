@@ -30,7 +30,7 @@ from kmtools.measure.rundir import (
     RunError,
     read_env,
 )
-from kmtools.report import page, sections
+from kmtools.report import page, sections, sheets
 from kmtools.report import reference as keeping
 from kmtools.report.markup import LEFT_OUT, escape_html
 from verdictrows import make_result, make_site_cost, make_tier
@@ -255,6 +255,14 @@ def test_unknown_conditions_are_a_dash(env: dict[str, Any], shown: list[str]) ->
     """A machine of which nothing says so is not one without a hypervisor."""
     text = page.render_conditions_section_html(env, [])
     assert re.findall("<tr>.*?<td[^>]*>([^<]*)</td></tr>", text) == shown
+
+
+def test_kernels_with_similar_names_have_figures_of_their_own() -> None:
+    tiers = [{"tier": "native", "kernel": name} for name in ("6.1+b", "6.1-b", "6.1-c")]
+    run = sheets.Run({"tiers": [*tiers, {"tier": "vm", "kernel": "6.1"}]}, [], [], [])
+    assert [run.make_tier_name(tier) for tier in run.tiers] == [
+        "native-6.1-b", "native-6.1-b-2", "native-6.1-c", "vm",
+    ]  # fmt: skip
 
 
 def test_page_sections_of_emulated_tiers_are_collapsed() -> None:

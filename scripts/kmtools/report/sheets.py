@@ -57,10 +57,16 @@ class Run:
         return make_tiers(self.env)
 
     def make_tier_name(self, tier: Tier) -> str:
-        """Return the name of a tier for file names and element ids; it
-        contains the kernel if the run has the tier in several kernels."""
-        alone = sum(other.tier == tier.tier for other in self.tiers) == 1
-        return tier.tier if alone else f"{tier.tier}-{make_slug(tier.kernel)}"
+        """Return the name of a tier for file names and element ids; it contains the kernel if the
+        run has the tier in several kernels, and a number if an earlier kernel has the same name but
+        for special characters."""
+        kernels = [other.kernel for other in self.tiers if other.tier == tier.tier]
+        if len(kernels) == 1:
+            return tier.tier
+        slug = make_slug(tier.kernel)
+        earlier = [make_slug(kernel) for kernel in kernels[: kernels.index(tier.kernel)]]
+        number = f"-{earlier.count(slug) + 1}" if slug in earlier else ""
+        return f"{tier.tier}-{slug}{number}"
 
     def select_tier_results(self, tier: Tier) -> list[Result]:
         """Return the results of a tier."""
