@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/perf_event.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "number.h"
 
 #define TYPES		"/sys/kernel/btf/vmlinux"
 #define PMU		"/sys/bus/event_source/devices/kprobe/type"
@@ -221,9 +223,13 @@ static void keep_programs_attached(int pidfd)
 
 int native_attach_bpf_programs(const char *pid)
 {
-	int pidfd = syscall(SYS_pidfd_open, atoi(pid), 0);
 	pid_t child;
+	u64 number;
+	int pidfd;
 
+	if (!native_parse_number("PID", pid, 1, INT_MAX, &number))
+		return 2;
+	pidfd = syscall(SYS_pidfd_open, (pid_t)number, 0);
 	if (pidfd < 0) {
 		fprintf(stderr, "kmlive: attach: cannot watch process %s: %s\n", pid,
 			strerror(errno));

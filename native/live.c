@@ -16,6 +16,7 @@
 
 #include "attach.h"
 #include "live.h"
+#include "number.h"
 #include "output.h"
 #include "../bench_modules/output.h"
 #include "../bench_modules/run.h"
@@ -109,39 +110,55 @@ static int measure_live_group(const struct bench_group *group, const struct benc
 	return err;
 }
 
-static int measure_named_live_groups(char **names, const struct bench_config *config,
-				     const char *dir)
+static const struct bench_group *find_live_group(const char *name)
 {
 	unsigned int i;
 
-	for (; *names; names++) {
-		for (i = 0; i < ARRAY_SIZE(groups); i++)
-			if (!strcmp(*names, groups[i]->name))
-				break;
-		if (i == ARRAY_SIZE(groups)) {
-			fprintf(stderr, "kmlive: no benchmark named '%s'\n", *names);
-			return -EINVAL;
-		}
-		if (measure_live_group(groups[i], config, dir))
-			return -EIO;
+	for (i = 0; i < ARRAY_SIZE(groups); i++)
+		if (!strcmp(name, groups[i]->name))
+			return groups[i];
+	return NULL;
+}
+
+/* Parse the arguments BLOCKS, SEED, DIR and BENCHMARK..., before anything is written. */
+static bool parse_live_arguments(char **args, struct bench_config *config)
+{
+	u64 blocks;
+
+	if (!native_parse_number("BLOCKS", args[0], 1, BENCH_MAX_BLOCKS, &blocks) ||
+	    !native_parse_number("SEED", args[1], 0, ~0ULL, &config->seed))
+		return false;
+	config->blocks = blocks;
+	for (args += 3; *args; args++) {
+		if (find_live_group(*args))
+			continue;
+		fprintf(stderr, "kmlive: no benchmark named '%s'\n", *args);
+		return false;
 	}
+	return true;
+}
+
+static int measure_named_live_groups(char **names, const struct bench_config *config,
+				     const char *dir)
+{
+	for (; *names; names++)
+		if (measure_live_group(find_live_group(*names), config, dir))
+			return -EIO;
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_config config = { .seed = 1 };
+	struct bench_config config = { };
 	cpu_set_t one = { };
 	int err;
 
 	if (argc == 3 && !strcmp(argv[1], "attach"))
 		return native_attach_bpf_programs(argv[2]);
-	if (argc < 5 || atoi(argv[1]) < 1 || atoi(argv[1]) > BENCH_MAX_BLOCKS) {
+	if (argc < 5)
 		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n");
+	if (argc < 5 || !parse_live_arguments(argv + 1, &config))
 		return 2;
-	}
-	config.blocks = atoi(argv[1]);
-	config.seed = strtoull(argv[2], NULL, 0);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	native_live_env = native_create_output_file(argv[3], "live", "");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmbench: run the benchmarks in user space. */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -21,6 +20,7 @@
 #include "counters.h"
 #include "idle.h"
 #include "machine.h"
+#include "number.h"
 #include "observer.h"
 #include "output.h"
 #include "peers.h"
@@ -152,8 +152,8 @@ static int pin_process_to_cpu(struct options *options)
 		return 0;
 	}
 	if (options->cpu_chosen) {
-		fprintf(stderr, "kmbench: cannot run on CPU %u: %s\n", config->cpu,
-			strerror(errno));
+		fprintf(stderr, "kmbench: cannot run on CPU %u: %s: choose a CPU that is online and in the cpuset of this process\n",
+			config->cpu, strerror(errno));
 		return -EINVAL;
 	}
 	movable = NULL;
@@ -308,53 +308,71 @@ static int parse_group_names(char **names, int nr, u64 *groups)
 	return 0;
 }
 
-static bool parse_number(const char *text, u64 max, u64 *value)
-{
-	char *end;
+/* The options, and the range of those whose value is a number. */
+static const struct option longs[] = {
+	{ "blocks", required_argument, NULL, 'b' },
+	{ "seed", required_argument, NULL, 's' },
+	{ "cpu", required_argument, NULL, 'c' },
+	{ "prefer", required_argument, NULL, 'p' },
+	{ "out", required_argument, NULL, 'o' },
+	{ }
+};
 
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return isdigit((unsigned char)*text) && !*end && !errno && *value <= max;
+static const struct {
+	u64 least, most;
+} ranges[ARRAY_SIZE(longs)] = {
+	{ 1, BENCH_MAX_BLOCKS }, { 0, ~0ULL }, { 0, CPU_SETSIZE - 1 }, { 0, CPU_SETSIZE - 1 },
+};
+
+/* Store the value of an option, which is longs[@i]. */
+static int store_option_value(struct options *options, unsigned int i, const char *text)
+{
+	char name[16];
+	u64 value;
+
+	snprintf(name, sizeof(name), "--%s", longs[i].name);
+	if (longs[i].val == 'o') {
+		options->dir = text;
+		if (!*text)
+			fprintf(stderr, "kmbench: --out: bad value '': give the name of a directory\n");
+		return *text ? 0 : -EINVAL;
+	}
+	if (!native_parse_number(name, text, ranges[i].least, ranges[i].most, &value))
+		return -EINVAL;
+	if (longs[i].val == 'b')
+		options->config.blocks = value;
+	else if (longs[i].val == 's')
+		options->config.seed = value;
+	else if (longs[i].val == 'p')
+		options->preferred_cpu = value;
+	else
+		options->config.cpu = value;
+	options->cpu_chosen |= longs[i].val == 'c';
+	return 0;
 }
 
+/* Parse options.  An option that is given twice is refused, because one of the values is wrong. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-	static const struct option longs[] = {
-		{ "blocks", required_argument, NULL, 'b' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "cpu", required_argument, NULL, 'c' },
-		{ "prefer", required_argument, NULL, 'p' },
-		{ "out", required_argument, NULL, 'o' },
-		{ }
-	};
-	u64 value = 0;
-	int i, option;
+	bool given[ARRAY_SIZE(longs)] = { };
+	unsigned int i;
+	int option;
 
 	while ((option = getopt_long(argc, argv, "b:s:c:p:o:", longs, NULL)) != -1) {
-		bool good = option == 'o' || (option != '?' &&
-			parse_number(optarg, option == 's' ? ~0ULL :
-				     option == 'p' ? CPU_SETSIZE - 1 : UINT32_MAX, &value));
-
-		if (option == '?')
-			return -EINVAL;
-		if (option == 'b')
-			options->config.blocks = value;
-		else if (option == 's')
-			options->config.seed = value;
-		else if (option == 'c')
-			options->config.cpu = value;
-		else if (option == 'p')
-			options->preferred_cpu = value;
-		else
-			options->dir = optarg;
-		options->cpu_chosen |= option == 'c';
-		if (!good || bench_check_config(&options->config, CPU_SETSIZE)) {
-			for (i = 0; longs[i].val != option; i++)
-				;
-			fprintf(stderr, "kmbench: bad value '%s' for --%s\n", optarg,
-				longs[i].name);
+		for (i = 0; longs[i].name && longs[i].val != option; i++)
+			;
+		if (!longs[i].name) {
+			fprintf(stderr, "kmbench: wrong option: kmbench --help lists all options\n");
 			return -EINVAL;
 		}
+		if (given[i]) {
+			fprintf(stderr, "kmbench: --%s: given again, with value '%s': give it once\n",
+				longs[i].name, optarg);
+			return -EINVAL;
+		}
+		given[i] = true;
+		if (store_option_value(options, i, optarg))
+			return -EINVAL;
 	}
 	return 0;
 }
@@ -391,6 +409,11 @@ static int print_env(char **args, int nr, struct options *options)
 		fprintf(stderr, "kmbench: env takes no argument '%s'\n", args[0]);
 		return -EINVAL;
 	}
+	if (options->dir) {
+		fprintf(stderr, "kmbench: env takes no --out '%s': it writes to standard output\n",
+			options->dir);
+		return -EINVAL;
+	}
 	err = pin_process_to_cpu(options);
 	if (!err)
 		show_env(stdout, &options->config);
@@ -425,6 +448,8 @@ int main(int argc, char **argv)
 	if (err)
 		return convert_to_exit_code(err);
 	if (!strcmp(command, "run") || !strcmp(command, "env")) {
+		/* getopt_long() prints this name. */
+		argv[1] = (char *)native_program_name;
 		err = parse_options(argc - 1, argv + 1, &options);
 		if (!err)
 			err = (*command == 'r' ? run_benchmarks : print_env)(argv + 1 + optind,

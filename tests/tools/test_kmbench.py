@@ -382,6 +382,9 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
         ("list", "all"),
         ("env", "extra"),
         ("--help", "more"),
+        ("run", "-b", "2", "--blocks", "3", "empty-loop"),
+        ("run", "-o", "", "empty-loop"),
+        ("env", "-o", "somewhere"),
     ],
 )
 def test_kmbench_refuses_wrong_arguments(words: tuple[str, ...]) -> None:
@@ -397,13 +400,29 @@ def test_kmbench_refuses_wrong_arguments(words: tuple[str, ...]) -> None:
     [
         (("env", "extra", "more"), "env takes no argument 'extra'"),
         (("run", "empty-loop", "none"), "no benchmark named 'none' (see kmbench list)"),
-        (("run", "-b", "0"), "bad value '0' for --blocks"),
-        (("run", "--seed", "one"), "bad value 'one' for --seed"),
-        (("run", "--prefer", "1024"), "bad value '1024' for --prefer"),
+        (("run", "-b", "0"), "--blocks: bad value '0': give a whole number from 1 to 100000"),
+        (("run", "-b", ""), "--blocks: bad value '': give a whole number from 1 to 100000"),
+        (("run", "-c", "1024"), "--cpu: bad value '1024': give a whole number from 0 to 1023"),
+        (
+            ("run", "--seed", "1 2"),
+            "--seed: bad value '1 2': give a whole number from 0 to 18446744073709551615",
+        ),
+        (("env", "-p", "-1"), "--prefer: bad value '-1': give a whole number from 0 to 1023"),
+        (("run", "-o", ""), "--out: bad value '': give the name of a directory"),
+        (("run", "-o", "a", "-o", "b"), "--out: given again, with value 'b': give it once"),
+        (("env", "-o", "a"), "env takes no --out 'a': it writes to standard output"),
     ],
 )
 def test_message_of_kmbench_names_the_wrong_argument(words: tuple[str, ...], message: str) -> None:
     assert run_kmbench(*words).stderr == f"kmbench: {message}\n"
+
+
+def test_unknown_option_is_named_with_the_remedy() -> None:
+    """Messages about unknown options begin with the name of the program, as all others."""
+    for words in (("--frequently",), ("-x",), ("-b",)):
+        first, second = run_kmbench("run", *words).stderr.splitlines()
+        assert first.startswith("kmbench: ") and words[0].lstrip("-") in first
+        assert second == "kmbench: wrong option: kmbench --help lists all options"
 
 
 def test_kmbench_prints_help_on_stdout() -> None:

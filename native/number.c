@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "number.h"
+#include "output.h"
+
+bool native_parse_number(const char *name, const char *text, u64 least, u64 most, u64 *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (isdigit((unsigned char)*text) && !*end && !errno && *value >= least && *value <= most)
+		return true;
+	fprintf(stderr, "%s: %s: bad value '%s': give a whole number from %llu to %llu\n",
+		native_program_name, name, text, (unsigned long long)least,
+		(unsigned long long)most);
+	return false;
+}

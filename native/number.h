@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Parse numbers of the command line. */
+#ifndef NATIVE_NUMBER_H
+#define NATIVE_NUMBER_H
+
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+/*
+ * Set @value to the whole number in @text, which is the value of @name, such as an option.  If it
+ * is no number from @least to @most, print a message and return false.
+ */
+bool native_parse_number(const char *name, const char *text, u64 least, u64 most, u64 *value);
+
+#endif /* NATIVE_NUMBER_H */
