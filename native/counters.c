@@ -77,13 +77,15 @@ static bool open_perf_counters(void)
 	return nr;
 }
 
-void native_counters_open(const char *dir)
+int native_counters_open(const char *dir)
 {
 	if (!dir || !open_perf_counters())
-		return;
+		return 0;
 	file = native_create_output_file(dir, "counters", "");
-	if (file)
-		fputs("benchmark,variant,counter,per_pass,share\n", file);
+	if (!file)
+		return -EIO;
+	fputs("benchmark,variant,counter,per_pass,share\n", file);
+	return 0;
 }
 
 double native_scale_count(const struct native_count *count)

@@ -37,8 +37,11 @@ double native_count_loop_events(int fd, const struct bench_variant *variant, con
  */
 double native_scale_count(const struct native_count *count);
 
-/* Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL. */
-void native_counters_open(const char *dir);
+/*
+ * Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL, or if there
+ * are no counters.  Return 0, or -EIO if the file cannot be created.
+ */
+int native_counters_open(const char *dir);
 /*
  * Count the events of each variant of a group, and write the numbers to the file.  Call this after
  * the timed windows of the group.

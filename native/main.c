@@ -62,6 +62,24 @@ static void record_interrupt(int sig)
 	interrupted = sig;
 }
 
+/*
+ * End the run in an orderly way after these signals: programs and probes of other tracers must not
+ * stay, nor half a file.  SIGXFSZ is sent at a limit of the file size.  A closed terminal or pipe
+ * does not end the run if this process was started with the signal ignored, as by nohup(1).
+ */
+static void handle_interrupts(void)
+{
+	static const int signals[] = { SIGHUP, SIGPIPE, SIGXFSZ, SIGINT, SIGTERM };
+	struct sigaction action = { .sa_handler = record_interrupt }, before;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++) {
+		sigaction(signals[i], NULL, &before);
+		if (before.sa_handler != SIG_IGN || signals[i] == SIGINT || signals[i] == SIGTERM)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
 struct options {
 	struct bench_config config;
 	bool cpu_chosen;
@@ -225,7 +243,7 @@ static int measure_group(const struct bench_group *group, const struct bench_con
 	bench_free_result(&result);
 	if (!err)
 		native_counters_write_group(group);
-	return err ?: kept;
+	return kept ?: err;
 }
 
 static int count_groups(u64 groups)
@@ -250,7 +268,7 @@ static bool has_group_named(u64 groups, const char *name)
 static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
-	int err = 0;
+	int err;
 
 	/*
 	 * Write the file "env" now, so that a write error ends the run early.  At the end, even if
@@ -259,7 +277,7 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	 */
 	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
 		return -EIO;
-	native_counters_open(dir);
+	err = native_counters_open(dir);
 	native_progress_set_total(count_groups(groups));
 	if (has_group_named(groups, "empty-loop-peers"))
 		native_load_other_tracers();
@@ -271,7 +289,7 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 			err = 0;
 	}
 	err = native_counters_close(dir) ?: err;
-	if (dir && write_env(dir, config) && !err)
+	if (dir && write_env(dir, config))
 		err = -EIO;
 	return err;
 }
@@ -379,7 +397,6 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 static int run_benchmarks(char **names, int nr, struct options *options)
 {
-	struct sigaction action = { .sa_handler = record_interrupt }, hangup;
 	u64 groups;
 	int err;
 
@@ -390,12 +407,7 @@ static int run_benchmarks(char **names, int nr, struct options *options)
 		return err;
 	if (!report_missing_features())
 		return -ENODEV;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	/* A closed terminal ends the run, unless nohup(1) has made this process ignore SIGHUP. */
-	sigaction(SIGHUP, NULL, &hangup);
-	if (hangup.sa_handler != SIG_IGN)
-		sigaction(SIGHUP, &action, NULL);
+	handle_interrupts();
 	native_move_heap(options->config.seed);
 	NATIVE_MOVE_STACK(options->config.seed);
 	return measure_groups(groups, &options->config, options->dir);

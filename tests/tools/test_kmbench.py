@@ -490,6 +490,62 @@ def test_full_disk_leaves_no_truncated_file(tmp_path: Path) -> None:
         subprocess.run(["umount", tmp_path], check=True)
 
 
+def test_limit_of_the_file_size_leaves_no_truncated_file(tmp_path: Path) -> None:
+    """At a limit of the file size, the kernel sends SIGXFSZ, which would end kmbench while the file
+    is half written."""
+    limited = ("sh", "-c", 'ulimit -f 8; exec "$@"', "sh", KMBENCH)
+    done = run_program(*limited, "run", "-b", 50, "-o", tmp_path / "raw", "empty-loop")
+    assert done.returncode == 1
+    assert "kmbench: empty-loop: not written: File too large" in done.stderr
+    assert [path.name for path in (tmp_path / "raw").iterdir()] == ["env"]
+
+
+# A library in which perf_event_open() succeeds, with counters that never run.
+COUNTERS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+long syscall(long number, ...)
+{
+	long (*next)(long, ...) = dlsym(RTLD_NEXT, "syscall");
+	long a[6];
+	va_list list;
+	int i;
+
+	if (number == SYS_perf_event_open)
+		return open("/dev/zero", O_RDONLY);
+	va_start(list, number);
+	for (i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def counting_kmbench(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the words of a command that runs kmbench with the library COUNTERS."""
+    folder = tmp_path_factory.mktemp("counters")
+    (folder / "counters.c").write_text(COUNTERS)
+    words = ["gcc", "-shared", "-fPIC", "-o", "counters.so", "counters.c", "-ldl"]
+    subprocess.run(words, check=True, cwd=folder)
+    return ["env", f"LD_PRELOAD={folder / 'counters.so'}", str(KMBENCH)]
+
+
+def test_kmbench_fails_if_the_file_counters_cannot_be_created(
+    counting_kmbench: list[str], tmp_path: Path
+) -> None:
+    """No benchmark is measured, because its numbers of events would be missing."""
+    (tmp_path / "counters").mkdir()
+    done = run_program(*counting_kmbench, "run", "-b", 2, "-o", tmp_path, "empty-loop")
+    assert done.returncode == 1
+    assert f"kmbench: cannot create {tmp_path}/counters: Is a directory" in done.stderr
+    assert "windows" not in done.stderr
+
+
 def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
     """If the path of the output directory is a file, the run ends with an error before the first
     benchmark is measured."""
@@ -559,7 +615,7 @@ def read_cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE])
 def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
     """The exit code is 130, the samples of complete blocks can be collected, and the file env is
     replaced, because kmbench may have moved to another CPU."""
@@ -581,8 +637,10 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
     assert collect.load_raw_folder("native", tmp_path / "raw").rows
 
 
-def test_env_file_stays_if_it_cannot_be_replaced(tmp_path: Path) -> None:
-    """On a full disk at the end of a run, the exit code is 1 and the first file env stays."""
+@pytest.mark.parametrize("number", [0, signal.SIGINT])
+def test_env_file_stays_if_it_cannot_be_replaced(tmp_path: Path, number: int) -> None:
+    """On a full disk at the end of a run, the exit code is 1 and the first file env stays, also
+    if the run was interrupted."""
     raw = tmp_path / "raw"
     words = [str(KMBENCH), "run", "-b", "2000", "-o", str(raw), "memcpy-4096"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
@@ -590,6 +648,7 @@ def test_env_file_stays_if_it_cannot_be_replaced(tmp_path: Path) -> None:
             time.sleep(0.01)
         first = (raw / "env").read_bytes()
         (raw / "env.new").symlink_to("/dev/full")
+        process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 1 and "env: not written: No space left on device" in said
     assert first and (raw / "env").read_bytes() == first
