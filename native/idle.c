@@ -4,6 +4,7 @@
  * programs use this CPU later, choose another CPU.  /proc/stat has the busy and idle times of each
  * CPU, which the kernel counts in ticks of 10 ms.
  */
+#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -86,8 +87,12 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size)
 	bool known, readable;
 
 	*why = '\0';
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+	/* sched_getaffinity() fails on machines with more than CPU_SETSIZE CPUs. */
+	if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+		snprintf(why, size, "because other CPUs are unknown: %s: --cpu chooses one",
+			 strerror(errno));
 		return sched_getcpu();
+	}
 	known = CPU_COUNT(&allowed) > 1 && read_cpu_times(before) && !nanosleep(&pilot, NULL) &&
 		read_cpu_times(after);
 	readable = known && has_times(after, &allowed);

@@ -10,7 +10,8 @@
  * Sleep for a tenth of a second, and return the idlest CPU that the process may use.  If several
  * CPUs are equally idle, return CPU @preferred if it is one of them (-1: no CPU is preferred), else
  * the CPU with the highest number.  Set @why to the reason, as text, or to "" if no CPUs were
- * compared.
+ * compared.  If the CPUs are unknown, return
+ * the current CPU.
  */
 int native_find_idlest_cpu(int preferred, char *why, size_t size);
 

@@ -21,6 +21,7 @@ static const struct {
 	{ "membarrier", SYS_membarrier },
 	{ "mremap", SYS_mremap },
 	{ "perf_event_open", SYS_perf_event_open },
+	{ "sched_getaffinity", SYS_sched_getaffinity },
 	{ "sched_setaffinity", SYS_sched_setaffinity },
 	{ "socket", SYS_socket },
 	{ "wait4", SYS_wait4 },

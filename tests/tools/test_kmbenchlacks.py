@@ -60,6 +60,16 @@ def test_native_test_program_is_skipped_without_membarrier() -> None:
     assert "1..0 # SKIP" in done.stdout
 
 
+def test_failed_sched_getaffinity_is_reported() -> None:
+    """sched_getaffinity() fails on machines with more than 1024 CPUs: kmbench then measures on the
+    CPU on which it was started, which may be busy."""
+    failure = f"sched_getaffinity={errno.EINVAL}"
+    done = run_kmbench_with_failing_call(failure, "run", "-b", 1, "empty-loop")
+    assert done.returncode == 0
+    problem = "because other CPUs are unknown: Invalid argument: --cpu chooses one"
+    assert re.search(rf"^kmbench: measuring on CPU \d+, {problem}$", done.stderr, re.M)
+
+
 def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
     """Without --cpu, a message says that the run is not pinned to a CPU. With --cpu, the failed
     call is an error."""
