@@ -62,12 +62,22 @@ const struct bench_group bench_lock_pair_##id = {			\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
 	.setup = init_bench_locks,					\
+	.select = check_disabled_probes,				\
 }
 
 static int init_bench_locks(void)
 {
 	LOCKS_SETUP();
 	return 0;
+}
+
+/* Check the sites once in each block, before the baseline, as in ops_sdt.c. */
+static int check_disabled_probes(unsigned int variant)
+{
+	if (variant)
+		return 0;
+	return sdt_check_sites(&sdt_bench_lock___acquire, 0, false) ?:
+	       sdt_check_sites(&sdt_bench_lock___release, 0, false);
 }
 
 LOCK_GROUP(spinlock, "spinlock", &the_spinlock, SPINLOCK);

@@ -67,10 +67,20 @@ static const struct bench_variant off_variants[] = {
 	BENCH_ROW("sdt-note", off_note),
 };
 
+/*
+ * Check the sites once in each block, before the baseline: another program may attach handlers, and
+ * promote_after may promote or demote sites at any time.
+ */
+static int check_disabled_probe(unsigned int variant)
+{
+	return variant ? 0 : sdt_check_sites(&sdt_bench_sdt___off, 0, false);
+}
+
 const struct bench_group bench_sdt_dormant = {
 	.name = "sdt-dormant",
 	.variants = off_variants,
 	.nr_variants = ARRAY_SIZE(off_variants),
+	.select = check_disabled_probe,
 };
 
 BENCH_OPS(on_none, (void)0)
@@ -157,12 +167,22 @@ static int setup_sdt_probes(void)
 	return err;
 }
 
+static int check_enabled_probes(unsigned int variant)
+{
+	if (variant)
+		return 0;
+	return sdt_check_sites(&sdt_bench_sdt___on, 1, false) ?:
+	       sdt_check_sites(&sdt_bench_sdt___two, 2, false) ?:
+	       sdt_check_sites(&sdt_bench_sdt___promoted, 1, true);
+}
+
 const struct bench_group bench_sdt_enabled = {
 	.name = "sdt-enabled",
 	.variants = on_variants,
 	.nr_variants = ARRAY_SIZE(on_variants),
 	.setup = setup_sdt_probes,
 	.teardown = teardown_sdt_probes,
+	.select = check_enabled_probes,
 };
 
 const struct bench_group bench_sdt_trapped = {
@@ -171,4 +191,5 @@ const struct bench_group bench_sdt_trapped = {
 	.nr_variants = ARRAY_SIZE(trap_variants),
 	.setup = setup_sdt_probes,
 	.teardown = teardown_sdt_probes,
+	.select = check_enabled_probes,
 };

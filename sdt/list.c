@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Print the debugfs file sdt/list. */
+/* Print the debugfs file sdt/list, and check the states that it shows. */
+#include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/seq_file.h>
 
 #include "../base/lists.h"
@@ -71,3 +74,50 @@ int sdt_list_show(struct seq_file *m, void *unused)
 	mutex_unlock(&sdt_registry.lock);
 	return 0;
 }
+
+/* Return the mode of a site with @handlers handlers. @promoted is true for promoted breakpoints. */
+static enum sdt_mode get_expected_mode(const struct patcher_site *site, unsigned int handlers,
+				       bool promoted)
+{
+	if (!handlers)
+		return SDT_OFF;
+	if (sdt_get_flavour(site) == SDT_NOTE)
+		return SDT_PROBED;
+	return sdt_get_flavour(site) == SDT_JUMP ||
+	       (promoted && sdt_get_flavour(site) == SDT_BREAKPOINT) ? SDT_CALLED : SDT_TRAPPED;
+}
+
+/**
+ * sdt_check_sites() - check that all sites of a probe have the expected state, as benchmarks need
+ * @probe: the probe
+ * @handlers: number of handlers that must be attached to each site
+ * @promoted: true if sites of the flavour breakpoint must be promoted to jumps
+ *
+ * Context: may sleep.
+ * Return: 0, or -EBUSY after logging the state of a site that differs.
+ */
+int sdt_check_sites(const struct sdt_probe *probe, unsigned int handlers, bool promoted)
+{
+	enum sdt_mode expected;
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i, live;
+	int err = 0;
+
+	mutex_lock(&sdt_registry.lock);
+	sdt_for_each_state(state, table, i) {
+		if (state->shown.probe != probe || err)
+			continue;
+		expected = get_expected_mode(state->site, handlers, promoted);
+		live = sdt_count_live_handlers(sdt_get_handler_set(state));
+		if (live == handlers && state->mode == expected)
+			continue;
+		pr_warn("SDT probe %s:%s: not measured: a site is %s (handlers: %u), but must be %s (handlers: %u): detach other handlers, set promote_after to 0, and demote promoted sites\n",
+			probe->provider->name, probe->name, modes[state->mode], live,
+			modes[expected], handlers);
+		err = -EBUSY;
+	}
+	mutex_unlock(&sdt_registry.lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(sdt_check_sites);

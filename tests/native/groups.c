@@ -15,6 +15,7 @@
 #include <linux/string.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
 
 #include "../../bench_modules/caches.h"
 #include "../../bench_modules/groups.h"
@@ -22,6 +23,7 @@
 #include "../../bench_modules/run.h"
 #include "../../bench_modules/sites.h"
 #include "../../bench_modules/sites_peers.h"
+#include "../../sdt/promote.h"
 #include "groups.h"
 #include "mappings.h"
 #include "nomem.h"
@@ -566,7 +568,76 @@ static const char *run_reads_cache_sizes_like_the_kernel(void)
 	return NULL;
 }
 
+/* Measure a block of a group, and call @before before this block.  Return the error. */
+static int run_after(const struct bench_group *group, bool (*before)(void))
+{
+	struct bench_config config = { .blocks = 1 };
+	struct bench_result result = { 0 };
+	int err = bench_alloc_result(group, &config, &result) ?:
+		  bench_run_group(group, &result, before);
+
+	bench_free_result(&result);
+	return err;
+}
+
+static void ignore_hit(void *private, const struct sdt_hit *hit)
+{
+}
+
+/* Measure a block of a group, with a handler attached to an SDT probe.  Return the error. */
+static int run_with_attached_handler(const struct bench_group *group, const char *pattern)
+{
+	int err = sdt_attach(pattern, ignore_hit, NULL);
+
+	if (err)
+		return err;
+	err = run_after(group, never_stop);
+	sdt_detach(pattern, ignore_hit, NULL);
+	sdt_synchronize();
+	return err;
+}
+
+static const char *run_fails_while_a_handler_is_attached(void)
+{
+	EXPECT(run_with_attached_handler(&bench_sdt_dormant, "bench_sdt:::off") == -EBUSY);
+	EXPECT(run_with_attached_handler(&bench_lock_pair_mutex, "bench_lock:::acquire") == -EBUSY);
+	EXPECT(run_with_attached_handler(&bench_lock_pair_mutex, "bench_lock:::release") == -EBUSY);
+	EXPECT(run_with_attached_handler(&bench_sdt_enabled, "bench_sdt:::on") == -EBUSY);
+	EXPECT(run_with_attached_handler(&bench_sdt_enabled, "bench_sdt:::two") == -EBUSY);
+	EXPECT(run_with_attached_handler(&bench_sdt_enabled, "bench_sdt:::promoted") == -EBUSY);
+	EXPECT(!run_with_attached_handler(&bench_lock_pair_mutex, "bench_sdt:::off"));
+	return NULL;
+}
+
+/* Do between two blocks what promote_after does once a second in the kernel. */
+static bool promote_all_hit_sites(void)
+{
+	sdt_promote_hot_sites(0);
+	return false;
+}
+
+static bool demote_all_sites(void)
+{
+	sdt_promote_hot_sites(UINT_MAX);
+	return false;
+}
+
+static const char *run_fails_if_an_sdt_site_is_promoted_or_demoted(void)
+{
+	EXPECT(!run_after(&bench_sdt_trapped, never_stop));
+	EXPECT(run_after(&bench_sdt_trapped, promote_all_hit_sites) == -EBUSY);
+	/* Sites stay promoted while they have no handlers. */
+	EXPECT(run_after(&bench_sdt_trapped, never_stop) == -EBUSY);
+	demote_all_sites();
+	EXPECT(!run_after(&bench_sdt_enabled, never_stop));
+	EXPECT(run_after(&bench_sdt_enabled, demote_all_sites) == -EBUSY);
+	return NULL;
+}
+
 const struct test_case group_cases[] = {
+	{ "run_fails_while_a_handler_is_attached", run_fails_while_a_handler_is_attached, NULL },
+	{ "run_fails_if_an_sdt_site_is_promoted_or_demoted",
+	  run_fails_if_an_sdt_site_is_promoted_or_demoted, NULL },
 	{ "run_accepts_all_builtin_groups", run_accepts_all_builtin_groups, NULL },
 	{ "run_validates_results_of_block_functions", run_validates_results_of_block_functions,
 	  NULL },
