@@ -165,4 +165,4 @@ def test_suite_counts_fails_if_an_event_has_several_counts() -> None:
 def test_limit_of_a_variadic_marker_is_the_documented_one() -> None:
     text = " ".join((ROOT / "Documentation" / "markers.md").read_text().split())
     more, peer = counts.TRACEPOINTS["marker-1-probe"]
-    assert peer == "tracepoint" and f"the variadic form at most {more} more." in text
+    assert peer == "tracepoint" and f"variable arguments at most {more} more." in text
