@@ -76,10 +76,10 @@ def test_samples_of_a_run_are_collected_again(
     assert (run / "samples.csv").read_text() == samples and read_tiers(run) == list(TIERS)
 
 
-def test_run_of_bench_takes_no_samples_of_other_places(
+def test_collect_adds_no_other_samples_to_a_run_of_bench(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The tiers of the run would be left out."""
+    """With `collect --raw`, samples.csv would lack the tiers that `bench` measured."""
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     samples = (run / "samples.csv").read_text()
@@ -92,7 +92,7 @@ def test_run_of_bench_takes_no_samples_of_other_places(
 def test_collected_run_has_no_results_of_earlier_samples(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """summary.json and report.html were made of the samples before."""
+    """summary.json and report.html were made from the earlier samples."""
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     for name in ("summary.json", "report.html"):

@@ -461,7 +461,7 @@ def test_wrong_env_json_is_refused(
         (["--figure", "f.png"], 1e6, 0, "the figure cannot be drawn: no ink"),
     ],
 )
-def test_rates_writes_its_figure_only_in_a_known_format(
+def test_rates_refuses_a_figure_of_unknown_format(
     words: list[str],
     rate: float | None,
     drawn: int,
@@ -675,7 +675,7 @@ def test_patterns_are_checked_against_the_names_that_are_known(
         ([], True, True, ["vm"], True, 130),
     ],
 )
-def test_exit_code_of_a_bench_is_that_of_its_worst_step(
+def test_bench_exits_with_the_code_of_its_worst_step(
     measured: list[str],
     interrupted: bool,
     failed: bool,

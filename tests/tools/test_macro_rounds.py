@@ -221,7 +221,7 @@ def test_changed_on_command_needs_a_new_label(
     assert capsys.readouterr().out.splitlines()[2].startswith("other ")
 
 
-def test_times_of_a_command_with_newlines_are_continued(command_dir: Path) -> None:
+def test_macro_continues_times_of_a_command_with_newlines(command_dir: Path) -> None:
     """The shell commands of --on and --off contain newlines; the measured command contains a
     newline and a byte that is not UTF-8."""
     off, on = (f"true\n{make_switch_command(command_dir, state)}" for state in ("off", "on"))

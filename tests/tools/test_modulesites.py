@@ -142,7 +142,7 @@ def test_module_without_kmarkers_tables_has_no_sites(
     assert said == f"{module}: no markers, SDT probes or immediate values\n"
 
 
-def test_sites_refuses_a_file_that_is_no_module(tmp_path: Path) -> None:
+def test_sites_refuses_files_other_than_modules(tmp_path: Path) -> None:
     """A module is a relocatable ELF file, and the tables have pointers."""
     program, text = tmp_path / "program", tmp_path / "text"
     text.write_text("no module")

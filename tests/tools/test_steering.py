@@ -278,7 +278,7 @@ def test_benchmarks_are_measured_further_if_time_may_resolve_a_row(
         ([make_unresolved_result("d", "x")], "after 32 processes 0 of 1 rows are resolved"),
     ],
 )
-def test_look_prints_how_many_rows_are_resolved(
+def test_interim_look_prints_the_number_of_resolved_rows(
     results: list[verdicts.Result], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line and an event are written after 32 processes, and nothing after 31 or 33."""

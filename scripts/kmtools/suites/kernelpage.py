@@ -64,10 +64,10 @@ PAGE_HEAD = """\
 
 Each row is a kernel of `kernels.txt`, with the date and the commit of its last whole run. Suites
 that changed later were run again, as lines below the table say. A cell is the result of all tests
-of a module: pass, fail, skip, or *not run* where any of its suites has no result. *together* are
-the build without a warning of the compiler, objtool or modpost, the orders of loading and
-unloading, and everything that needs several modules. The kernel's log is scanned after every test,
-and a test during which the kernel complained has failed.
+of a module: pass, fail, skip, or *not run* where any of its suites has no result. The column
+*together* has the build without a warning of the compiler, objtool or modpost, the orders of
+loading and unloading, and everything that needs several modules. The kernel's log is scanned after
+every test, and a test during which the kernel complained has failed.
 
 Two features of newer processors were never run, because neither QEMU nor Bochs has them: FRED,
 which delivers breakpoints in another way, and INVLPGB. `make check-cet` runs indirect branch

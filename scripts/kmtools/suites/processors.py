@@ -37,14 +37,13 @@ COMMAND = "make check-processors"
 HEAD = ("kernel", "processor", "mitigations", "CPUs", "preemption")
 RESULTS = ("the kernel's own words", "passed", "failed", "skipped", "seconds", "day")
 INTRODUCTION = f"""\
-`{COMMAND}` runs these rows. Each two values of two columns are together in a row, if
-they can be. The tests are in short form, and the benchmarks are not loaded; with 4 and 8 CPUs the
-tests are fewer, and one thread of the emulator runs all CPUs. The processors are models of QEMU,
-and of Bochs where that is said; Bochs is slow and runs few of the tests, without those of ten
-thousand probes. The kernel's own words say what it does about branches that others can train; they
-come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has its number of CPUs and
-its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
-INVLPGB.
+`{COMMAND}` runs these rows. Any two values of two columns occur together in a row, where
+this is possible. The tests are in short form, and the benchmarks are not loaded. With 4 and 8 CPUs,
+fewer tests run, and one thread of the emulator runs all CPUs. The processors are models of QEMU, or
+of Bochs where a row says so; Bochs is slow and runs few of the tests, and none with ten thousand
+probes. The kernel's own words are its mitigations of attacks on branch prediction, from
+/sys/devices/system/cpu/vulnerabilities. Each row tests that it has its number of CPUs and its
+preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or INVLPGB.
 """
 # The file of results that are not yet published, with the same table as Documentation/kernels.md.
 KEPT = ROOT / "build" / "processors.md"
