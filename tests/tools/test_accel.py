@@ -432,7 +432,7 @@ def test_description_of_metal_tier_names_a_virtual_machine() -> None:
     """The tier native is described without the virtual machine, which executes the same code."""
     assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")
     said = sections.describe_tier(make_tier("metal", hypervisor="KVMKVMKVM"))
-    assert said.startswith("The kernel that runs here, which is that of a virtual machine.")
+    assert said.startswith("The kernel that runs here, which is the kernel of a virtual machine.")
     said = sections.describe_tier(make_tier(hypervisor="KVMKVMKVM"))
     assert said.startswith("The same code in user space on the real CPU.")
     said = sections.describe_tier(make_tier("metal", emulated=True, hypervisor="TCGTCGTCGTCG"))

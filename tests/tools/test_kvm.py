@@ -239,7 +239,9 @@ def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
         (tmp_path / "report.html").write_text(text)
         return [why for why in kvm.judge_bench_host(tmp_path).failed if "page" in why]
 
-    good = "The kernel that runs here, which is that of a virtual machine, emulated: its ticks"
+    good = (
+        "The kernel that runs here, which is the kernel of a virtual machine, emulated: its ticks"
+    )
     assert not list_report_page_failures(good)
     assert list_report_page_failures("") and list_report_page_failures(
         f"{good}. The kernel on the real machine."

@@ -68,7 +68,7 @@ def describe_tier(tier: Tier) -> str:
     """Return the meaning and the unit of a tier's numbers, as sentences."""
     words = TIER_MEANINGS.get(tier.tier, "")
     if tier.tier == "metal" and grade.is_virtual(tier):
-        words = "the kernel that runs here, which is that of a virtual machine"
+        words = "the kernel that runs here, which is the kernel of a virtual machine"
     if tier.emulated and not tier.exact:
         words += ", emulated: its ticks are the emulator's time, fit for ratios of whole operations"
     return f"{words[:1].upper()}{words[1:]}. Unit: {tier.unit} per operation."

@@ -140,7 +140,7 @@ BENCH_HOST = {
     "terminal-declined-unloaded": Step(0),
     "terminal-measured": Step(0, [r".*Continue\? \[y/N\] .*"], more=True),
     "terminal-measured-unloaded": Step(0),
-    "terminal-report": Step(0, ["that of a virtual machine, emulated"], more=True),
+    "terminal-report": Step(0, ["the kernel of a virtual machine, emulated"], more=True),
     "interrupted": Step(130, ["bench: interrupted; .*"], more=True),
     "interrupted-unloaded": Step(0),
 }
@@ -201,7 +201,7 @@ def judge_bench_host(folder: Path) -> Tally:
     page = folder / "report.html"
     said = page.read_text(encoding="utf-8") if page.is_file() else ""
     tally.add_result(
-        "that of a virtual machine, emulated" in said and "on the real machine" not in said,
+        "the kernel of a virtual machine, emulated" in said and "on the real machine" not in said,
         "the page of results does not say that the kernel ran in an emulated virtual machine",
     )
     tally.add_result(

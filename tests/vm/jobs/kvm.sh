@@ -207,7 +207,7 @@ run_bench-host() {
 	run_step terminal-declined-unloaded list_kmarkers_modules
 	run_step terminal-measured bench_in_terminal /tmp/sources y
 	run_step terminal-measured-unloaded list_kmarkers_modules
-	run_step terminal-report grep -o 'that of a virtual machine, emulated' /tmp/sources/results/local/latest/report.html
+	run_step terminal-report grep -o 'the kernel of a virtual machine, emulated' /tmp/sources/results/local/latest/report.html
 	limit_bench 20000
 	run_step interrupted interrupt_bench
 	run_step interrupted-unloaded list_kmarkers_modules
