@@ -65,7 +65,8 @@ def choose_qemu_of_suite(distro_suite: str) -> Emulator:
     program = str(tree / "usr/bin/qemu-system-x86_64")
     data = [str(tree / "usr/share" / part) for part in ("qemu", "seabios")]
     options = [option for directory in data for option in ("-L", directory)]
-    # QEMU searches its accelerator modules beside /proc/self/exe, which is the dynamic linker here.
+    # QEMU searches its accelerator modules in the folder of /proc/self/exe. Here, /proc/self/exe is
+    # the dynamic linker.
     environment = {"QEMU_MODULE_DIR": str(libraries / "qemu")}
     return _make_qemu_emulator((*loader, program, *options), environment)
 

@@ -57,7 +57,7 @@ class HostJob:
 
     @property
     def output(self) -> Path:
-        """The folder of this machine that the script can write."""
+        """The folder of this machine to which the script can write."""
         return self.out.with_name(f"{self.out.name}-output")
 
 

@@ -28,10 +28,10 @@ from kmtools.measure.aa import RunSettings
 from kmtools.method import aa
 
 PROGRAM = ROOT / "tests" / "tools" / "nopcost.c"
-# The largest difference of the two costs of a site, besides their intervals, and the largest half
-# width of the interval of the difference, in core cycles; the number of tries, of sites in a pass,
-# and of rounds that nopcost measures.
+# Limits in core cycles. The two costs of a site may differ by MAX_COST_DIFFERENCE more than their
+# intervals allow. The interval of the difference may have a half width of MAX_UNCERTAINTY.
 MAX_COST_DIFFERENCE, MAX_UNCERTAINTY = 0.01, 0.03
+# The number of tries; the number of sites in a pass; the number of rounds that nopcost measures.
 TRIES, SITES, ROUNDS = 3, 16, 200
 VARIANT = f"marker-jump-{SITES}"
 BENCHMARKS = {"together": "density-full", "spread": "density-spread"}

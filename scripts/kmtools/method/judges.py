@@ -72,7 +72,7 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
         build_kmbench()
         file = log.with_suffix(".json")
         good = neighbours.judge_neighbours(kinds, runs, plan, file)
-        return make_one_result_tally(good, "verdicts are false or missing beside a neighbour")
+        return make_one_result_tally(good, "verdicts are false or missing while a neighbour runs")
 
     what = f"{runs} runs with each of {len(kinds)} neighbour processes"
     usual = NEIGHBOUR_USUAL * runs * len(kinds)

@@ -323,8 +323,8 @@ def unpack_temporary_root(
     with hold_lock(WORK / f"{name}.lock", busy, wait=True):
         root = bareroot.unpack_debian_root(suite, WORK / name, cache)
         try:
-            # Not to WORK: git has a lock file beside the bundle, which another process would take
-            # for the lock of a root directory.
+            # Not to WORK: git makes a lock file next to the bundle. Another process would take this
+            # file for the lock of a root directory.
             write_git_bundle(root.path / SOURCE[1:])
             yield RootSession(name, root, variables)
         finally:

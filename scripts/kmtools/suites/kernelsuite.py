@@ -183,7 +183,7 @@ def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
     if code and not found:
         found = [f"make failed, see {log}"]
     if found:
-        # Remove the objects: otherwise the next make would not compile these files, and not repeat
+        # Remove the objects: otherwise the next make would neither compile these files nor repeat
         # the warning.
         remove_objects(kernel, ROOT)
     else:
