@@ -310,9 +310,8 @@ def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
     def select_live(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
-        return bench.Bench(run, print, Events(None), None, lambda _: None).select_live_benchmarks(
-            tier, wanted
-        )
+        work = bench.Bench(run, print, Events(None), None, lambda *_: None)
+        return work.select_live_benchmarks(tier, wanted)
 
     assert select_live(False, "icount", []) == LiveBenchmarks(4, ["macro-ping", "macro-hackbench"])
     assert select_live(False, "icount", ["macro-p*", "loop"]) == LiveBenchmarks(4, ["macro-ping"])

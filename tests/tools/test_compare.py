@@ -1112,7 +1112,7 @@ def test_rows_of_several_kernels_are_told_apart_in_all_formats() -> None:
     rows = [replace(make_timed_row([1.0] * 3), kernel=kernel) for kernel in ("6.1", "6.2")]
     changed = [replace(row, values=np.full(3, 1.5)) for row in rows]
     found = changes.compare_rows(rows, changed)
-    pair = RunPair(*(ComparedRun(name, {}, ()) for name in "ab"), found)
+    pair = RunPair(ComparedRun("a", {}, ()), ComparedRun("b", {}, ()), found)
     comparison = Comparison([pair], 0.1, frozenset())
     terminal = changetext.render_comparison_for_terminal(comparison)
     for said in (terminal, changetext.render_comparison_markdown(comparison),

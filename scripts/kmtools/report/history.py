@@ -136,12 +136,12 @@ def render_history_text(history: History) -> str:
         for part in wrap_line(escape_unprintable_chars(line), get_terminal_width())
     ]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
-    names = Counter(row.name for row in history.rows)
+    counts = Counter(row.name for row in history.rows)
     rows = [
         (
             escape_unprintable_chars(history.names[s.at]), history.dates[s.at], s.row.name.tier,
             s.row.name.benchmark,
-            s.row.name.variant + (f" (kernel {s.row.kernel})" if names[s.row.name] > 1 else ""),
+            s.row.name.variant + (f" (kernel {s.row.kernel})" if counts[s.row.name] > 1 else ""),
             format_percent(s.percent),
             f"[{s.interval.lo:+.2f}, {s.interval.hi:+.2f}]", s.verdict,
         )
