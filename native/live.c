@@ -155,10 +155,10 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "attach"))
 		return native_attach_bpf_programs(argv[2]);
-	if (argc < 5)
+	if (argc < 5 || !parse_live_arguments(argv + 1, &config)) {
 		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n");
-	if (argc < 5 || !parse_live_arguments(argv + 1, &config))
 		return 2;
+	}
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	native_live_env = native_create_output_file(argv[3], "live", "");

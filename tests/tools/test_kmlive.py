@@ -374,6 +374,9 @@ def test_kmlive_without_the_module_names_the_control_file(tmp_path: Path) -> Non
     ]
 
 
+USAGE = "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n"
+
+
 @pytest.mark.parametrize(
     "words",
     [(), (1, 1), (1, 1, "DIR"), ("attach",), ("attached", 1)],
@@ -382,7 +385,7 @@ def test_kmlive_refuses_wrong_arguments(words: tuple[object, ...], tmp_path: Pat
     """The exit code is 2, stderr has the usage, and nothing is written."""
     done = run_program(KMLIVE, *(tmp_path if word == "DIR" else word for word in words))
     assert done.returncode == EXIT_USAGE
-    assert done.stderr == "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n"
+    assert done.stderr == USAGE
     assert not [*tmp_path.iterdir()]
 
 
@@ -391,7 +394,7 @@ def test_kmlive_refuses_a_wrong_number_of_blocks(blocks: object, tmp_path: Path)
     done = run_program(KMLIVE, blocks, 1, tmp_path, "getppid-quiet")
     assert done.returncode == EXIT_USAGE
     problem = f"BLOCKS: bad value '{blocks}': give a whole number from 1 to 100000"
-    assert done.stderr == f"kmlive: {problem}\n"
+    assert done.stderr == f"kmlive: {problem}\n{USAGE}"
     assert not [*tmp_path.iterdir()]
 
 
@@ -406,7 +409,7 @@ def test_kmlive_refuses_a_wrong_seed(seed: str, tmp_path: Path) -> None:
 def test_kmlive_refuses_an_unknown_benchmark(tmp_path: Path) -> None:
     """No benchmark is measured, not even those named before the unknown benchmark."""
     done = run_program(KMLIVE, 100000, 1, tmp_path, "getppid-quiet", "getppid")
-    expected = (EXIT_USAGE, "kmlive: no benchmark named 'getppid'\n")
+    expected = (EXIT_USAGE, f"kmlive: no benchmark named 'getppid'\n{USAGE}")
     assert (done.returncode, done.stderr) == expected
     assert not [*tmp_path.iterdir()]
 
