@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Orphans: events that no module offers but that are still referenced; in the kernel only. */
+/* Orphans: events that no module offers but that are still referenced.  User space has none. */
 #ifndef EVENTS_ORPHANS_H
 #define EVENTS_ORPHANS_H
 

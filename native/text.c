@@ -213,7 +213,7 @@ static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 	return copy;
 }
 
-/* Map a page that the kernel zeroes in a child of fork() or clone(2), unless that shares memory. */
+/* Map a page that the kernel zeroes in each child process that has a copy of the memory. */
 static int map_owner_page(void)
 {
 	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,

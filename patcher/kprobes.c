@@ -338,7 +338,7 @@ static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *po
 }
 
 /**
- * patcher_kprobes_add_guards() - register guards of kprobes that new jumps lead into
+ * patcher_kprobes_add_guards() - register a guard for each kprobe at the target of a new jump
  * @pokes: the batch, sorted by address
  * @nr: number of pokes
  *

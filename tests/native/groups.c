@@ -170,8 +170,8 @@ static const char *run_limits_the_number_of_variants(void)
 }
 
 /*
- * Check that a group is refused if a variant lacks a layout, or has more or fewer layouts than the
- * first variant.
+ * Check that a group is refused if a variant has no layouts, or more or fewer layouts than the first
+ * variant.
  */
 static const char *run_refuses_groups_that_lack_layouts(void)
 {

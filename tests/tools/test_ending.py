@@ -340,8 +340,8 @@ def make_long_change(
 
 @pytest.mark.parametrize("changed", [0, 1, 30])
 def test_a_comparison_fits_on_a_screen(changed: int) -> None:
-    """A comparison fits although it has long names, a benchmark for each row, many tiers
-    with a poor grade, and missing tiers."""
+    """A comparison fits although its names are long, each row is of another benchmark, many
+    tiers have a poor grade, and tiers are missing."""
     rows = [make_long_change(n, SLOWER) for n in range(1, changed + 1)]
     kernels = [(t, k) for t in ("native", "vm", "icount", "metal") for k in ("5.10", "6.1", "7.2")]
     gone = [make_long_change(0, MISSING, tier, kernel) for tier, kernel in kernels]

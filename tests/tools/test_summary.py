@@ -147,7 +147,7 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
     "missing": (lambda w: w["results"][1].pop("delta"), "results[1].delta is missing"),
     "unit": (
         make_field_setter("switching", "unit", "ns"),
-        "field units lacks 'ns', the unit of switching[0]",
+        "field 'units' lacks 'ns', the unit of switching[0]",
     ),
     "mixed": (lambda w: w["results"].extend(w["switching"]), "results[4].baseline is missing"),
     "provenance": (lambda w: w.update(provenance=[]), "provenance is [], not an object"),

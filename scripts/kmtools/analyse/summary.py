@@ -258,6 +258,6 @@ def read_summary(run: Path) -> dict[str, Any]:
         for number, entry in enumerate(summary[kind]):
             if entry["unit"] not in summary["units"]:
                 raise RunError(
-                    f"{path}: field units lacks {entry['unit']!r}, the unit of {kind}[{number}]"
+                    f"{path}: field 'units' lacks {entry['unit']!r}, the unit of {kind}[{number}]"
                 )
     return dict(summary)

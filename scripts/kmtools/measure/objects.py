@@ -88,7 +88,8 @@ class Site:
 
 def find_object_part(section: str) -> str | None:
     """Return the part of an object to which the section with the name `section` belongs; None if
-    the section does not count. Text is divided later, by count_bytes_before_return()."""
+    the bytes of the section are not counted. count_bytes_before_return() later counts the part of
+    the text before the first return."""
     if UNCOUNTED_SECTIONS.fullmatch(section):
         return None
     if section.startswith(".text"):

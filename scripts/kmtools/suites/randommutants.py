@@ -345,7 +345,7 @@ def restore_kernel_object(
     """Build the modules without the change, for comparison with the objects of the next mutant."""
     with replace_file_text_temporarily(change.file, read_unchanged_text(change.file), TREE):
         if build_modules(kernel, TREE, modules, make, log):
-            raise MutantError(f"the modules do not build without the change; see {log}")
+            raise MutantError(f"the unchanged modules do not build: no mutant is judged; see {log}")
 
 
 def boot_until_failure(guest: Guest, log: Path) -> str:
