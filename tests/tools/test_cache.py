@@ -49,7 +49,7 @@ def list_paths_below(directory: Path) -> set[str]:
 
 
 def test_different_paths_have_different_file_names() -> None:
-    assert cache.flatten_path(Path("/work/main")) == "work-main"
+    assert cache.flatten_path(Path("/srv/tree")) == "srv-tree"
     paths = {Path(f"/x{''.join(part)}y").resolve() for part in product("a-_/", repeat=4)}
     assert len({cache.flatten_path(path) for path in paths}) == len(paths)
 
