@@ -10,6 +10,7 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
 
+#include "../base/notifiers.h"
 #include "sources.h"
 
 /*
@@ -54,18 +55,9 @@ static int __init events_init(void)
 
 	if (err)
 		return err;
-	err = register_module_notifier(&going_notifier);
+	err = kmarkers_register_notifiers(&going_notifier, &last_notifier);
 	if (err)
-		goto err_events;
-	err = register_module_notifier(&last_notifier);
-	if (err)
-		goto err_going;
-	return 0;
-
-err_going:
-	unregister_module_notifier(&going_notifier);
-err_events:
-	kmarkers_events_exit();
+		kmarkers_events_exit();
 	return err;
 }
 
@@ -75,8 +67,7 @@ err_events:
  */
 static void __exit events_exit(void)
 {
-	unregister_module_notifier(&last_notifier);
-	unregister_module_notifier(&going_notifier);
+	kmarkers_unregister_notifiers(&going_notifier, &last_notifier);
 	kmarkers_events_exit();
 }
 

@@ -14,6 +14,7 @@
 #include <kmarkers/version.h>
 #include <kmarkers/words.h>
 
+#include "../base/notifiers.h"
 #include "control_file.h"
 #include "controls.h"
 #include "events.h"
@@ -205,18 +206,6 @@ static struct notifier_block late_notifier = {
 	.priority = -2,
 };
 
-static int register_notifiers(void)
-{
-	int err = register_module_notifier(&module_notifier);
-
-	if (err)
-		return err;
-	err = register_module_notifier(&late_notifier);
-	if (err)
-		unregister_module_notifier(&module_notifier);
-	return err;
-}
-
 static int __init markers_init(void)
 {
 	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
@@ -228,7 +217,7 @@ static int __init markers_init(void)
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	marker_files_init(dir);
 	marker_control_file_init(dir);
-	err = register_notifiers();
+	err = kmarkers_register_notifiers(&module_notifier, &late_notifier);
 	if (err) {
 		marker_control_file_exit();
 		debugfs_remove_recursive(dir);
@@ -246,8 +235,7 @@ static void __exit markers_exit(void)
 {
 	marker_control_file_exit();
 	debugfs_remove_recursive(dir);
-	unregister_module_notifier(&late_notifier);
-	unregister_module_notifier(&module_notifier);
+	kmarkers_unregister_notifiers(&module_notifier, &late_notifier);
 	marker_raw_flush();
 	marker_events_exit();
 	marker_names_free();

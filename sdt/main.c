@@ -10,6 +10,7 @@
 #include <kmarkers/sdt.h>
 #include <kmarkers/version.h>
 
+#include "../base/notifiers.h"
 #include "attach.h"
 #include "events.h"
 #include "files.h"
@@ -198,18 +199,6 @@ static struct notifier_block late_notifier = {
 	.priority = -1,
 };
 
-static int register_notifiers(void)
-{
-	int err = register_module_notifier(&module_notifier);
-
-	if (err)
-		return err;
-	err = register_module_notifier(&late_notifier);
-	if (err)
-		unregister_module_notifier(&module_notifier);
-	return err;
-}
-
 /*
  * Match every handler: when this module is unloaded, all attached handlers were attached by
  * commands.
@@ -223,7 +212,7 @@ static int __init sdt_init(void)
 {
 	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
 
-	err = err ?: register_notifiers();
+	err = err ?: kmarkers_register_notifiers(&module_notifier, &late_notifier);
 	if (err)
 		return err;
 	sdt_files_init();
@@ -237,8 +226,7 @@ static void __exit sdt_exit(void)
 	sdt_files_exit();
 	sdt_events_exit();
 	stop_promotion_work();
-	unregister_module_notifier(&late_notifier);
-	unregister_module_notifier(&module_notifier);
+	kmarkers_unregister_notifiers(&module_notifier, &late_notifier);
 	sdt_detach_handlers_if(match_any_handler, NULL);
 }
 
