@@ -113,7 +113,7 @@ static void teardown_sites(void)
 	int err = switch_off_sites();
 
 	if (err)
-		pr_err("benchmark sites: cannot be patched back to nops: error %d: later benchmark runs may fail\n",
+		pr_err("benchmarks arm-*: sites cannot be patched back to nops: error %d: later runs of these benchmarks may fail\n",
 		       err);
 	patcher_unregister(&table);
 	kvfree(buffer);

@@ -256,7 +256,7 @@ static void wait_for_modules_with_enabled_sites(void)
 
 	while (is_site_left_enabled && entry_is_other_module_going()) {
 		if (!logged)
-			pr_warn("module not unloaded yet: waiting for a module that is being unloaded with a kprobe on a recorded function\n");
+			pr_warn("module not unloaded yet: waiting until another module, in which a kprobe is on a recorded function, is unloaded\n");
 		logged = true;
 		mutex_unlock(&entry_registry.lock);
 		msleep(100);

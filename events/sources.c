@@ -417,7 +417,7 @@ int __init kmarkers_events_init(void)
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
 
 	if (!lock || kmarkers_event_find_core_functions()) {
-		pr_warn("trace events cannot be created in this kernel: event_mutex, or a function that adds or removes events, not found\n");
+		pr_warn("trace events cannot be created in this kernel: kallsyms lacks event_mutex or a function that adds or removes events\n");
 		return 0;
 	}
 	if (kmarkers_event_create_queue(kmarkers_events_remove_orphans_and_connect_users))

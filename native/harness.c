@@ -81,7 +81,7 @@ enum bench_cycles bench_find_cycles_source(void)
 	counter = open_cycle_counter();
 	source = counter < 0 ? BENCH_CYCLES_ESTIMATED : BENCH_CYCLES_COUNTED;
 	if (counter < 0)
-		fprintf(stderr, "kmarkers: core cycles are estimated: %s\n",
+		fprintf(stderr, "kmarkers: core cycles are estimated, not counted: %s\n",
 			explain_counter_error(errno));
 	return source;
 }

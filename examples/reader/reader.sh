@@ -14,7 +14,7 @@ set -eu
 }
 marker=/sys/kernel/debug/kmarkers/markers/$1
 [ -d "$marker" ] || {
-	echo "$0: no marker $1: see /sys/kernel/debug/kmarkers/markers/list" >&2
+	echo "$0: no marker $1: /sys/kernel/debug/kmarkers/markers/list has the names of all markers" >&2
 	exit 1
 }
 instance=/sys/kernel/tracing/instances/reader.$$

@@ -91,7 +91,7 @@ static bool run_phase(const char *title, bool marker_on, bool limit_low)
 	called = READ_ONCE(calls) - called;
 	requests[1] -= requests[0];
 	too_big[1] -= too_big[0];
-	printf("%-13s %6.1f million requests a second, %8lu probe calls, %2lu %% over the limit\n",
+	printf("%-13s %6.1f million requests a second, %8lu probe calls, %2lu %% of requests exceed the limit\n",
 	       title, requests[1] * 2 / 1e6 / (naps + 1), called,
 	       too_big[1] * 100 / (requests[1] ?: 1));
 	return requests[1] && !called == !marker_on && !too_big[1] == !limit_low;

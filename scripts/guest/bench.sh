@@ -117,7 +117,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 fi
 
 if [ "$live" -gt 0 ]; then
-	echo "bench: kmlive measures $live blocks of $lives"
+	echo "bench: kmlive measures $live blocks of each benchmark: $lives"
 	# The benchmarks macro-* send packets over the loopback device.
 	[ "${MODULES-}" ] || ip link set lo up || exit 1
 	# shellcheck disable=SC2086 # $lives is a list of names

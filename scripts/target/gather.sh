@@ -15,7 +15,7 @@ state=$(cat "$bench/status")
 case $state in
 done*) ;;
 *)
-	echo "$bench/status says '$state': the benchmarks have not ended" >&2
+	echo "$bench/status says '$state': the benchmarks have not ended; run this script again when the file says 'done'" >&2
 	exit 1
 	;;
 esac

@@ -213,12 +213,12 @@ def print_outcome(outcome: Outcome) -> None:
     )
     print(line, flush=True)
     if not outcome.passed:
-        print(f"     see {outcome.trail or OUTPUT / 'work'}", flush=True)
+        print(f"     {outcome.variant.name}: see {outcome.trail or OUTPUT / 'work'}", flush=True)
 
 
 def print_unneeded_steps(outcomes: Sequence[Outcome]) -> None:
-    """Print each protocol step that an environment does not need, and why the step is kept."""
-    print("steps that an environment does not need, and why they are kept:")
+    """Print each step that an environment does not need, and why the protocol has the step."""
+    print("steps that an environment does not need, and why the protocol has these steps:")
     for variant in MUTANTS:
         grounds = [
             outcome.ground

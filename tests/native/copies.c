@@ -334,8 +334,8 @@ static int check_hits_of_site(const char *pattern, const char *when, unsigned lo
 		nr += all.ip[i] == ip;
 	if (nr == some.nr && !wrong)
 		return 0;
-	printf("# %s: %u hits %s, %u of them at other sites; expected %u\n", pattern, some.nr, when,
-	       wrong, nr);
+	printf("# %s: %u hits %s, %u of these hits at other sites; expected %u hits\n", pattern,
+	       some.nr, when, wrong, nr);
 	return 1;
 }
 
@@ -393,7 +393,8 @@ static unsigned int check_all_sites(void)
 		wrong += check_hits_among_off_and_on_sites(site);
 		nr++;
 	}
-	printf("# %u sites, %u hits, %u copies, %u wrong\n", nr, all.nr, nr_copies, wrong);
+	printf("# %u sites, %u hits, %u copied sites, %u sites with wrong hits\n", nr, all.nr,
+	       nr_copies, wrong);
 	return wrong;
 }
 

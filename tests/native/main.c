@@ -91,7 +91,8 @@ static void run_case(const struct test_case *test)
 		failed = "the numbers of locked and unlocked mutexes differ";
 	native_mutexes_held = 0;
 	if (test_stormed_ms)
-		printf("# %s: %lu.%03lu s\n", test->name, test_stormed_ms / 1000, test_stormed_ms % 1000);
+		printf("# %s: the stress test took %lu.%03lu s\n", test->name, test_stormed_ms / 1000,
+		       test_stormed_ms % 1000);
 	test_stormed_ms = 0;
 	report_case(test, failed);
 }

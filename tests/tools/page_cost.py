@@ -84,6 +84,6 @@ def test_report_of_a_million_samples_is_within_time_and_memory_limits(tmp_path: 
         took.append(measure_report_time_ratio(run))
     # ru_maxrss is the peak memory of the largest child process.
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
-    print(f"report: {min(took):.1f} times the CPU time of csv.reader, {megabytes:.0f} MB at most")
+    print(f"report: {min(took):.1f} times the CPU time of csv.reader, {megabytes:.0f} MB at peak")
     assert min(took) <= TIMES
     assert megabytes <= MEGABYTES

@@ -136,7 +136,7 @@ def test_aa_prints_differences_in_core_cycles(
     )
     assert run_check_aa(monkeypatch, near, far) == 0
     out = capsys.readouterr().out
-    assert "empty-loop: A/A differences within 0.080 core cycles (at most 0.1)" in out
+    assert "empty-loop: A/A differences span 0.080 core cycles (at most 0.1)" in out
     assert "0 of 4 A/A clones slower or faster" in out
 
 
@@ -315,8 +315,8 @@ def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
     ]
     assert not aa.judge_verdict_consistency(runs)
     assert capsys.readouterr().out.splitlines() == [
-        "b x: faster in 2 runs, slower in 3",
-        "b x: equivalent in 1 runs, slower in 3",
+        "b x: faster in 2 runs, but slower in 3 runs",
+        "b x: equivalent in 1 runs, but slower in 3 runs",
         "3 of 6 verdicts are false (50.0%, at most 5%)",
     ]
     assert aa.judge_verdict_consistency(runs[7:])
@@ -370,7 +370,7 @@ def test_up_to_5_percent_of_clones_may_be_slower_or_faster(
     assert (
         f"{wrong} of {every} A/A clones slower or faster ({wrong / every:.1%}, at most 5%)" in out
     )
-    assert f"  1 b                     +0.000 [-0.100, +0.100]       {words[-1]}\n" in out
+    assert f"run 1: b                     +0.000 [-0.100, +0.100]       {words[-1]}\n" in out
     monkeypatch.setattr(aa, "measure_results", lambda *_: [])
     with pytest.raises(UnableError, match="no A/A clone was measured"):
         aa.judge_clone_runs(1, PLAN)

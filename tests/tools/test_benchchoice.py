@@ -404,7 +404,10 @@ def test_benchmarks_csv_matches_kmbench_list(native_programs: None) -> None:
     [
         (("--tiers", "native,cloud"), "'cloud' is no tier; the tiers are native, metal"),
         (("--tiers", ""), "'' is no tier"),
-        (("--tiers", "metal"), "tier metal is not measured; choose from native, vm, icount"),
+        (
+            ("--tiers", "metal"),
+            "tier metal is not measured without --host; choose from native, vm, icount",
+        ),
         (("--host", "--tiers", "vm"), "vm is not measured with --host; choose from native, metal"),
         (("--benchmarks", "a b"), "'a b' is not a pattern"),
         (("--benchmarks", "loop,"), "'' is not a pattern"),

@@ -364,8 +364,7 @@ def test_macro_prints_the_margin_of_rounds_only(
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "a   b    c   d   e   f  g", "11  22  33  44  55  66  77",
-        f"margin: {analysed_rounds.MARGIN:g} % of the time of COMMAND after the shell command of "
-        "--off",
+        f"margin: {analysed_rounds.MARGIN:g} % of the time that COMMAND takes in the state off",
     ]  # fmt: skip
     macro.print_comparisons(make_command_times("a 1"))
     assert "margin" not in capsys.readouterr().out

@@ -219,7 +219,7 @@ def test_each_run_has_its_own_seed_and_findings(
     line = (
         "5 of 5 rows of hot loops resolved; 25.0% of windows late; windows: 1 on CPU 0, 2 on CPU 3"
     )
-    assert f"  3 busy            {line}\n" in out
+    assert f"run 3, busy: {line}\n" in out
     assert "memory: 15 of 15 rows of hot loops are resolved (100.0%, at least 80%), 0 wi" in out
     assert out.count("; 3 planted rows fail in the self-test\n") == 2
 

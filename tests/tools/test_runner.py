@@ -87,7 +87,10 @@ def test_two_tests_that_make_the_same_suite_are_refused(
     monkeypatch.setattr(suites, "run_all_suites", lambda *_: Tally())
     monkeypatch.setattr(suites, "LOGS", tmp_path)
     assert main(["check", "core", "matrix", "--kernel", "6.1"]) == 2
-    said = "check: two of these tests make the suite kernel-6.1: run one after the other\n"
+    said = (
+        "check: two of the given tests run the suite kernel-6.1: run these tests one after the"
+        " other\n"
+    )
     assert capsys.readouterr().err == said
     for words in (["core", "gates"], ["matrix", "gates", "debug"], ["*"]):
         registry.make_suites_of_tests(registry.select_tests(words, ""), SuiteRequest("named"))

@@ -269,7 +269,9 @@ def test_process_of_schema_1_follows_from_the_block(
     ((_, found),) = samples.read_raw_samples(path, tier, 1)
     assert (found.process, found.block) == (process, block)
     write_lines(path, OLD_HEAD, f"b,x,0,{block},0,1,10,100,,7,")
-    with pytest.raises(RunError, match=r"b\.csv:2: tsc and instructions both have a value"):
+    with pytest.raises(
+        RunError, match=r"b\.csv:2: the columns tsc and instructions both have a value"
+    ):
         list(samples.read_raw_samples(path, tier, 1))
 
 

@@ -53,5 +53,5 @@ def require_root(action: str) -> None:
     root."""
     if os.geteuid() != 0:
         raise UnableError(
-            f"{action} needs root (device nodes and mounts); run the command with sudo"
+            f"{action} needs root, for device nodes and mounts; run the command with sudo"
         )

@@ -101,7 +101,7 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
         from kmtools.analyse.rounds import MARGIN, make_added_time_table
 
         print("\n".join(align_table(make_added_time_table(times), range(2, 6))))
-        print(f"margin: {MARGIN:g} % of the time of COMMAND after the shell command of --off")
+        print(f"margin: {MARGIN:g} % of the time that COMMAND takes in the state off")
 
 
 def run_macro(args: Namespace) -> None:

@@ -31,8 +31,8 @@ def add_impact_command(parser: ArgumentParser) -> Run:
         text = "\n".join(render_impact_section(read_summary(args.run)["results"]))
         if not text:
             raise FailedError(
-                "no tier with real caches (native or metal) has results of getppid-pressure and of"
-                " cold branches"
+                f"{args.run}: no tier with real caches (native or metal) has results of"
+                " getppid-pressure and of cold branches"
             )
         print_warnings(rundir.read_env(args.run / "env.json"))
         print(text)

@@ -212,8 +212,8 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         "--tiers",
         type=parse_tiers,
         metavar="TIER,...",
-        help="measure only in these environments (tiers): native, vm, icount; or, with --host, "
-        "native, metal",
+        help="environments (tiers) to measure in: native, vm or icount; with --host: native or "
+        "metal",
     )
     for name, words in (
         ("benchmarks", "measure only benchmarks whose names match a pattern, such as 'density-*'"),
@@ -317,7 +317,7 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
             "tier metal is not measured with --module: load the module, and use `kmarkers collect`"
         )
     here: Sequence[str] = measuring.DEFAULT_TIERS
-    beside = ""
+    beside = " without --host"
     if options["program"]:
         here, beside = ("native",), " with --program"
     elif options["module"]:

@@ -151,7 +151,7 @@ def convert_schema_1_row(row: Row, tier: Tier, where: str) -> Row:
     if processes != "1" and WHOLE.fullmatch(blocks) and WHOLE.fullmatch(row["block"]):
         process += int(row["block"]) // max(1, int(blocks))
     if row["tsc"] and row["instructions"]:
-        raise RunError(f"{where}: tsc and instructions both have a value")
+        raise RunError(f"{where}: the columns tsc and instructions both have a value")
     return {
         **row,
         "process": str(process),
@@ -285,7 +285,7 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
                 [tier.tier, tier.kernel, str(process), *raw], tier, number
             )
         if sample.benchmark != path.stem:
-            raise RunError(f"{where}: benchmark {sample.benchmark!r} in a file of {path.stem!r}")
+            raise RunError(f"{where}: benchmark is {sample.benchmark!r}, not {path.stem!r}")
         yield where, sample
 
 
@@ -301,7 +301,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     for number, schema, row in read_csv_rows(path, WHOLE_RUN):
         tier = known.get((row[0], row[1]))
         if tier is None:
-            raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of {row[1]!r}")
+            raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of kernel {row[1]!r}")
         if schema == 1:
             where, named = f"{path}:{number}", dict(zip(WHOLE_RUN[1], row, strict=True))
             sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)

@@ -118,7 +118,7 @@ def judge_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
         (usual, most), *rest = found.most_common()
         false += sum(times for _, times in rest)
         for verdict, times in rest:
-            print(f"{name}: {verdict} in {times} runs, {usual} in {most}")
+            print(f"{name}: {verdict} in {times} runs, but {usual} in {most} runs")
     share = false / given if given else 0.0
     print(f"{false} of {given} verdicts are false ({share:.1%}, at most {MAX_FALSE_SHARE:.0%})")
     return share <= MAX_FALSE_SHARE
@@ -185,7 +185,7 @@ def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
     for number in range(1, runs + 1):
         measured.append(measure_results(number, plan))
         resolved, hot = count_hot_loop_rows(measured[-1])
-        print(f"{number:3} {resolved} of {hot} rows of hot loops resolved", flush=True)
+        print(f"run {number}: {resolved} of {hot} rows of hot loops resolved", flush=True)
         for result in [row for row in measured[-1] if row.is_clone]:
             judged += 1
             bad = result.verdict in (SLOWER, FASTER)
@@ -195,7 +195,7 @@ def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
             assert result.delta_ci is not None
             interval = f"[{result.delta_ci.lo:+.3f}, {result.delta_ci.hi:+.3f}]"
             said = f"{result.benchmark:18} {result.delta:+9.3f} {interval:22} {result.verdict}"
-            print(f"{number:3} {said}{'  <-- wrong' if bad else ''}", flush=True)
+            print(f"run {number}: {said}{'  <-- wrong' if bad else ''}", flush=True)
     if not judged:
         raise UnableError("no A/A clone was measured")
     share = wrong / judged
@@ -205,7 +205,7 @@ def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
     spreads = {name: max(deltas) - min(deltas) for name, deltas in found.items()}
     for name, spread in spreads.items():
         limit = "" if plan.neighbour else f" (at most {MAX_SPREAD_CYCLES})"
-        print(f"{name}: A/A differences within {spread:.3f} core cycles{limit}")
+        print(f"{name}: A/A differences span {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
     held = [
         judge_clone_margins(clones),

@@ -115,7 +115,7 @@ def judge_findings(kind: str, runs: Sequence[Findings]) -> bool:
     )
     print(
         f"{kind}: {resolved} of {hot} rows of hot loops are resolved ({share:.1%}, at least"
-        f" {aa.MIN_RESOLVED_SHARE:.0%}), {withheld} withheld; {counts} (at most 0);"
+        f" {aa.MIN_RESOLVED_SHARE:.0%}), {withheld} withheld; {counts} (each at most 0);"
         f" {missed} planted rows fail in the self-test"
     )
     for what, lines in faults.items():
@@ -140,7 +140,7 @@ def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: P
             last = found[-1]
             where = ", ".join(f"{count} on CPU {cpu}" for cpu, count in sorted(cpus.items()))
             print(
-                f"{number:3} {kind:15} {last.resolved} of {last.hot} rows of hot loops resolved;"
+                f"run {number}, {kind}: {last.resolved} of {last.hot} rows of hot loops resolved;"
                 f" {last.late:.1%} of windows late; windows: {where}",
                 flush=True,
             )

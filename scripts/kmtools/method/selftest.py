@@ -209,7 +209,7 @@ def judge_self_test(seed: int) -> int:
     print("\n".join(row.line for row in rows))
     outcomes = [row.outcome for row in rows]
     if FAIL in outcomes:
-        print("self-test: costs measured on this machine are wrong, or its CPU differs")
+        print("self-test: measured costs are wrong, or known costs do not hold for this CPU")
         return BAD
     if UNCLEAR in outcomes:
         print("self-test: this machine is too busy now; repeat it when the machine is idle")

@@ -217,7 +217,9 @@ def make_suites_of_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> 
     # The logs of a suite have the name of the suite, and two suites may run at the same time.
     every = [suite.name for suite in found]
     if twice := next((name for name in every if every.count(name) > 1), ""):
-        raise UnableError(f"two of these tests make the suite {twice}: run one after the other")
+        raise UnableError(
+            f"two of the given tests run the suite {twice}: run these tests one after the other"
+        )
     return found
 
 
