@@ -26,7 +26,7 @@ static DEFINE_MUTEX(attaching);
 static LIST_HEAD(attached);
 
 /*
- * Wait until no marker is being attached or detached, and let none be until
+ * Wait until no marker is being attached or detached, and forbid attaching and detaching until
  * marker_functions_unlock().  Otherwise a marker could be attached between the removal of the last
  * other marker of its name and the removal of the name's control, and inherit this control.
  */

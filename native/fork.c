@@ -24,7 +24,7 @@ static sigset_t mask;
 
 /*
  * Prepare for fork().  native_gate_close() waits until no thread holds a mutex, so no batch runs
- * during fork().  rcu_read_lock() allocates the RCU reader of this thread, if not done before.
+ * during fork().  rcu_read_lock() allocates the RCU reader of this thread, unless it has one.
  * The child keeps this reader and drops the readers of all other threads.
  */
 static void prepare_for_fork(void)

@@ -63,9 +63,9 @@ static void record_interrupt(int sig)
 }
 
 /*
- * End the run in an orderly way after these signals: programs and probes of other tracers must not
- * stay, nor half a file.  SIGXFSZ is sent at a limit of the file size.  A closed terminal or pipe
- * does not end the run if this process was started with the signal ignored, as by nohup(1).
+ * End the run in an orderly way after these signals, so that no program or probe of another tracer
+ * stays, nor an incomplete file.  SIGXFSZ is sent at a limit of the file size.  A closed terminal
+ * or pipe does not end the run if this process was started with the signal ignored, as by nohup(1).
  */
 static void handle_interrupts(void)
 {
@@ -326,7 +326,7 @@ static int parse_group_names(char **names, int nr, u64 *groups)
 	return 0;
 }
 
-/* The options, and the range of those whose value is a number. */
+/* The options; ranges[] below has the allowed range of each option whose value is a number. */
 static const struct option longs[] = {
 	{ "blocks", required_argument, NULL, 'b' },
 	{ "seed", required_argument, NULL, 's' },

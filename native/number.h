@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 /*
- * Set @value to the whole number in @text, which is the value of @name, such as an option.  If it
- * is no number from @least to @most, print a message and return false.
+ * Set @value to the whole number in @text.  If @text is no whole number from @least to @most, print
+ * a message about @name, such as the name of an option, and return false.
  */
 bool native_parse_number(const char *name, const char *text, u64 least, u64 most, u64 *value);
 

@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-/* Return true while the observer thread keeps a CPU busy that is not the CPU of the benchmark. */
+/* Return true while the observer thread keeps a CPU other than the benchmark's CPU busy. */
 bool native_observer_is_running(void);
 
 /* Return the CPUs that the process could use before it was pinned to one of them. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The benchmark empty-loop-peers: what a marker, and each probe of another user-space tracer (a
- * peer), costs in an empty loop while it is disabled and while it is enabled.  Each peer is a
+ * The benchmark empty-loop-peers: the costs of a marker, and of a probe of each other user-space
+ * tracer (peer), in an empty loop, while disabled and while enabled.  Each peer is a
  * shared object, which is built with kmbench if its package is installed.  Missing peers are
  * reported on stderr.
  */
@@ -29,7 +29,7 @@ BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
 /*
- * Alternatives to probes that need no library: a test of a flag, and a call through a function
+ * Two alternatives to probes need no library: a test of a flag, and a call through a function
  * pointer.
  */
 static BENCH_EXTERNAL void empty_called_function(int number, const void *pointer)

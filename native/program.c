@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Find the file from which the program is mapped: /proc/self/exe, unless the program was started as
- * an argument of the dynamic linker.  Then /proc/self/exe is the linker, and the file is found by
- * the name of the program's mapping.
+ * an argument of the dynamic linker.  In this case, /proc/self/exe is the linker, and the file is
+ * found by the name of the program's mapping.
  */
 #include <fcntl.h>
 #include <limits.h>

@@ -67,7 +67,8 @@ static void *map_writable_alias(void *pages, size_t size)
  * Check, before the first store of a batch, that the shared memory, the SIGTRAP handler and
  * membarrier(2) can still be used.  A child of clone(2) or vfork(2) gets -EPERM, because it
  * executes the text of its parent: these system calls do not run the handlers of pthread_atfork().
- * The child of a process 1, as in a container, may be process 1 of a new PID namespace.
+ * The process id does not always identify a child: the child of process 1, as in a container, may
+ * be process 1 of a new PID namespace.
  */
 static int check_patching_prerequisites(void)
 {

@@ -338,8 +338,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  The poke must change only the first
- * byte, from or to int3.  Either the old bytes or the new bytes have no int3: these bytes must be
- * exactly one instruction.
+ * byte, from or to int3.  The bytes without int3, old or new, must be exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)

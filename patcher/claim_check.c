@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that no other code uses certain bytes of core text, by registering kprobes on these bytes.
+ * Check, by registering kprobes on certain bytes of core text, that no other code uses these bytes.
  *
  * Registering a disabled kprobe changes no byte of text, but register_kprobe() makes all of the
  * kernel's checks of the address.  register_kprobe() returns -EILSEQ if no instruction begins at

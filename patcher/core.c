@@ -32,7 +32,7 @@ static int register_core_site(struct patcher_core_site *core)
 	if (core->offset >= extent.size || core->len > extent.size - core->offset)
 		return -EINVAL;
 	addr = extent.start + core->offset;
-	/* The check would take a guard that is left of a removed kprobe for a kprobe. */
+	/* The check would mistake a guard whose kprobe was removed for a kprobe of other code. */
 	patcher_text_remove_unneeded_guards();
 	err = patcher_check_core_write(addr, core->len);
 	if (err)
@@ -141,7 +141,7 @@ int patcher_check_core_site(const struct patcher_core_site *core)
 	int err;
 
 	patcher_lock();
-	/* As in register_core_site(). */
+	/* The check would mistake a guard whose kprobe was removed for a kprobe of other code. */
 	patcher_text_remove_unneeded_guards();
 	err = patcher_check_core_write((unsigned long)core->addr, core->len);
 	patcher_unlock();

@@ -108,7 +108,7 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
 /**
  * patcher_check_tables() - refuse a module whose tables cannot be found
  * @module: a module in MODULE_STATE_COMING in which the caller found no tables
- * @symbol: address of the symbol to which each table that the caller sought refers
+ * @symbol: address of the symbol that the tables would refer to
  *
  * Return: 0; -ENOEXEC, which is logged, if the module refers to the symbol.  The module then has
  * tables, but its sites would never be patched.

@@ -151,7 +151,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
-/* Return the number of sites that a pattern matches, without copies. Stop counting at @most. */
+/* Count the sites that a pattern matches, and the copies of a site only once. Stop at @most. */
 unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;

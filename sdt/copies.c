@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find the copies of sites that the compiler made, and the site that each jump target belongs to.
+ * Find the copies that the compiler made of sites, and the site that each jump target belongs to.
  *
  * The target of a site is the code that the site's jump leads to.  A compiler may duplicate a site
  * together with its target, or the site alone, as gcc -ftracer does.  The compiler may also merge

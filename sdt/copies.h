@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Find the copies of sites that the compiler made. */
+/* Find the copies that the compiler made of sites. */
 #ifndef SDT_COPIES_H
 #define SDT_COPIES_H
 

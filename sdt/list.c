@@ -94,7 +94,7 @@ static enum sdt_mode get_expected_mode(const struct patcher_site *site, unsigned
  * @promoted: true if sites of the flavour breakpoint must be promoted to jumps
  *
  * Context: may sleep.
- * Return: 0, or -EBUSY after logging the state of a site that differs.
+ * Return: 0, or -EBUSY after logging a site whose state is not the expected state.
  */
 int sdt_check_sites(const struct sdt_probe *probe, unsigned int handlers, bool promoted)
 {

@@ -190,9 +190,8 @@ static int handle_sdt_module_state_late(struct notifier_block *nb, unsigned long
 
 /*
  * This notifier runs after the kernel's notifier of kprobes, whose priority is 0.  That notifier
- * marks the kprobes of the module as gone, so they do not keep breakpoints beside them from being
- * removed any more.  Functions that set a parameter of the module could still hit these
- * breakpoints.
+ * marks the kprobes of the module as gone; afterwards, breakpoints beside these kprobes can be
+ * removed.  Otherwise functions that set a parameter of the module could still hit the breakpoints.
  */
 static struct notifier_block late_notifier = {
 	.notifier_call = handle_sdt_module_state_late,

@@ -271,7 +271,7 @@ int sdt_enable_sites_with_handlers(void)
 /**
  * sdt_switch_promoted_sites() - switch enabled sites to jumps if promoted, else to breakpoints
  *
- * Sites that kprobes keep from being patched are left unchanged.
+ * Sites that cannot be patched because of kprobes are left unchanged.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM; or an error of the patcher for a site without a kprobe beside it.
@@ -288,7 +288,7 @@ int sdt_switch_promoted_sites(void)
 /**
  * sdt_disable_sites_without_handlers() - disable every site that has no handlers
  *
- * A site that a kprobe keeps from being disabled stays enabled; the next call tries again.
+ * A site that cannot be disabled because of a kprobe stays enabled; the next call tries again.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM; or an error of the patcher for a site that could not be disabled and was not

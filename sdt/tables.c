@@ -246,7 +246,7 @@ int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
 	return err;
 }
 
-/* True if a site of a table is a breakpoint, which only a registered table handles. */
+/* True if a site of a table is a breakpoint. Only breakpoints of registered tables are handled. */
 static bool has_trapped_site(const struct sdt_table *table)
 {
 	unsigned int i;

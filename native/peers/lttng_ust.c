@@ -120,7 +120,8 @@ static void set_lttng_paths(void)
 }
 
 /*
- * Return true if the tracepoint bench_on is enabled, which a thread of LTTng in this process does.
+ * Return true if the tracepoint bench_on is enabled.  A thread of LTTng in this process enables the
+ * tracepoint.
  */
 static bool is_measured_probe_enabled(void)
 {

@@ -29,8 +29,8 @@
  *	if (server_request__start_semaphore)
  *		DTRACE_PROBE2(server, request__start, id, describe(request));
  *
- * The note holds the counter's address, and each tracer increments the counter while it is
- * attached.  Headers written by "dtrace -h" contain the same check.
+ * The note holds the counter's address.  Each tracer increments the counter when it attaches, and
+ * decrements the counter when it detaches.  Headers written by "dtrace -h" contain the same check.
  *
  * SITES
  *
