@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 # Variables of "make install", from make's command line or the environment.
 export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 
-modules: ## build the modules for the running kernel (KDIR=DIR: for the kernel whose headers are in DIR)
+modules: ## build the modules for the running kernel (KDIR=DIR: for the kernel with headers in DIR)
 	@test -e $(call quoted,$(KDIR))/Makefile || { \
 		echo "modules: no kernel headers in" $(call quoted,$(KDIR))":" \
 			"$$(scripts/host hint); or set KDIR" >&2; exit 2; }
