@@ -40,12 +40,12 @@ static bool has_module_groups(const struct module *module)
 
 /**
  * bench_check_markers_disabled() - check that all markers of benchmark modules are disabled
- * @prefix: beginning of the log line, such as "benchmark run not started"
+ * @log_prefix: beginning of the log line, such as "benchmark run not started"
  *
  * Context: may sleep.
  * Return: 0, or -EBUSY after logging the name of an enabled marker.
  */
-int bench_check_markers_disabled(const char *prefix)
+int bench_check_markers_disabled(const char *log_prefix)
 {
 	struct marker_iter iter;
 	int err = 0;
@@ -54,7 +54,7 @@ int bench_check_markers_disabled(const char *prefix)
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
 		if (!has_module_groups(iter.module) || !READ_ONCE(iter.marker->state__imv))
 			continue;
-		pr_warn("%s: marker %s is enabled: disconnect its probes\n", prefix,
+		pr_warn("%s: marker %s is enabled: disconnect its probes\n", log_prefix,
 			iter.marker->name);
 		err = -EBUSY;
 	}

@@ -7,6 +7,6 @@ struct module;
 
 const struct module *bench_get_group_owner(unsigned int group);
 void bench_set_group_owner(unsigned int group, const struct module *module);
-int bench_check_markers_disabled(const char *prefix);
+int bench_check_markers_disabled(const char *log_prefix);
 
 #endif /* BENCH_MODULES_DORMANT_H */

@@ -179,12 +179,12 @@ static int limit_width(int width)
 }
 
 static unsigned int count_readable_chars(const struct output *out, const char *string,
-					 unsigned int most)
+					 unsigned int max_chars)
 {
 	unsigned int nr;
 	char c;
 
-	for (nr = 0; nr < most && nr < out->size; nr++)
+	for (nr = 0; nr < max_chars && nr < out->size; nr++)
 		if (copy_from_kernel_nofault(&c, string + nr, 1) || !c)
 			break;
 	return nr;

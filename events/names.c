@@ -242,9 +242,9 @@ static void add_or_remove_event(struct kmarkers_event *event)
 		keep_event_as_orphan(event);
 }
 
-static void add_or_remove_events(struct list_head *list, unsigned int most)
+static void add_or_remove_events(struct list_head *list, unsigned int max_events)
 {
-	for (; most && !list_empty(list); most--)
+	for (; max_events && !list_empty(list); max_events--)
 		add_or_remove_event(list_first_entry(list, struct kmarkers_event, list));
 }
 

@@ -16,25 +16,25 @@ static const char null[] = "(null)", fault[] = "(fault)";
 
 /*
  * Return the string at the address @slot; or "(null)" if @slot is 0; or "(fault)" if the string
- * cannot be read.  If @most, the maximum length, is 0, do not try to read the string.
+ * cannot be read.  If @max_len, the maximum length, is 0, do not try to read the string.
  */
-static const char *get_readable_string(unsigned long slot, unsigned int most)
+static const char *get_readable_string(unsigned long slot, unsigned int max_len)
 {
 	const char *string = (const char *)slot;
 	char c;
 
 	if (!string)
 		return null;
-	return most && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
+	return max_len && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
 }
 
-/* Return the length of a string.  The returned length is at most @most, and less than @size. */
-static unsigned int count_string_chars(const char *string, unsigned int most, unsigned int size)
+/* Return the length of a string.  The returned length is at most @max_len, and less than @size. */
+static unsigned int count_string_chars(const char *string, unsigned int max_len, unsigned int size)
 {
 	unsigned int nr = 0;
 	char c;
 
-	while (nr < most && nr + 1 < size && !copy_from_kernel_nofault(&c, string + nr, 1) && c)
+	while (nr < max_len && nr + 1 < size && !copy_from_kernel_nofault(&c, string + nr, 1) && c)
 		nr++;
 	return nr;
 }

@@ -127,10 +127,10 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
  * Let the threads and programs that a peer starts use all CPUs of kmbench.  Otherwise they would
  * inherit the CPU of the thread that starts them, on which kmbench measures.
  */
-static void use_all_cpus(cpu_set_t *measured)
+static void use_all_cpus(cpu_set_t *previous)
 {
-	sched_getaffinity(0, sizeof(*measured), measured);
-	sched_setaffinity(0, sizeof(*measured), native_get_allowed_cpus());
+	sched_getaffinity(0, sizeof(*previous), previous);
+	sched_setaffinity(0, sizeof(*previous), native_get_allowed_cpus());
 }
 
 void native_load_other_tracers(void)

@@ -159,7 +159,7 @@ unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigne
 
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		for (i = 0; i < table->sites.nr && nr < most; i++)
+		for (i = 0; i < table->sites.nr && nr < max_sites; i++)
 			nr += !table->states[i].to_first &&
 			      sdt_pattern_matches_site(pattern, table, i);
 	return nr;

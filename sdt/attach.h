@@ -14,7 +14,7 @@ struct seq_file;
 
 int sdt_attach_event_handler(const char *pattern, const char *event, const char *format,
 			     sdt_handler *handler, void *private);
-unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most);
+unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int max_sites);
 int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *handler));
 int sdt_attach_handlers_to_table(struct sdt_table *table);
 void sdt_detach_handlers_from_table(struct sdt_table *table);
