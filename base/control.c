@@ -15,7 +15,7 @@
 
 #include "words.h"
 
-/* Log a refused command and the accepted commands, at most 50 times in 5 seconds. */
+/* Log a refused command with the list of accepted commands, at most 50 times in 5 seconds. */
 static void report_refused_line(const struct patcher_control *control, const char *line)
 {
 	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Create the debugfs directory kmarkers/, and read lines and numbers that are written to files in
- * it.
- */
+/* Create the debugfs directory kmarkers/, and read lines and numbers written to its files. */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/export.h>

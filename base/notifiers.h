@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registration of the two module notifiers of a module, which run before and after others. */
+/* Register two module notifiers: one that runs before and one that runs after other notifiers. */
 #ifndef BASE_NOTIFIERS_H
 #define BASE_NOTIFIERS_H
 
 #include <linux/module.h>
 #include <linux/notifier.h>
 
-/* Register both notifiers, or none and return an error. */
+/* Register both notifiers.  Return 0; or an error, after which neither is registered. */
 static inline int kmarkers_register_notifiers(struct notifier_block *early,
 					      struct notifier_block *late)
 {

@@ -83,7 +83,7 @@ u64 bench_measure_cycles_ratio(void)
 					      longer.ticks - brief.ticks);
 	}
 	sort(ratios, PAIRS, sizeof(*ratios), compare_ratios, NULL);
-	/* Too few measurements have a ratio. */
+	/* The ratios are sorted and 0 for a failed measurement: at least two have failed. */
 	if (!ratios[PAIRS / 2 - 1])
 		return 0;
 	return (ratios[PAIRS / 2 - 1] + ratios[PAIRS / 2]) / 2;

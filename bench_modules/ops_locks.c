@@ -71,7 +71,7 @@ static int init_bench_locks(void)
 	return 0;
 }
 
-/* Check the sites once in each block, before the baseline, as in ops_sdt.c. */
+/* Check once in each block, before the baseline, that both probes are disabled: see ops_sdt.c. */
 static int check_disabled_probes(unsigned int variant)
 {
 	if (variant)

@@ -68,8 +68,8 @@ static const struct bench_variant off_variants[] = {
 };
 
 /*
- * Check the sites once in each block, before the baseline: another program may attach handlers, and
- * promote_after may promote or demote sites at any time.
+ * Check once in each block, before the baseline, that the sites are disabled: another program may
+ * attach handlers, and promote_after may promote or demote sites at any time.
  */
 static int check_disabled_probe(unsigned int variant)
 {

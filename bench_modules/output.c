@@ -52,7 +52,7 @@ struct bench_sample *bench_get_sample(const struct bench_result *result, u64 num
 
 /*
  * If the duration of a group is limited, print the limit and the planned number of blocks, for the
- * file "env": they show a reader of the samples how many blocks were not measured.
+ * file "env": a reader of the samples then knows how many planned blocks were not measured.
  */
 void bench_show_time_limit(struct seq_file *m, const struct bench_group *group,
 			   const struct bench_config *config)

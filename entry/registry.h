@@ -83,7 +83,7 @@ struct entry_registry {
 
 extern struct entry_registry entry_registry;
 
-/* Owner of all sites of this module in the patcher. The patcher compares owners by address. */
+/* The patcher's owner of all sites in this registry. The patcher compares owners by address. */
 extern const char entry_owner[];
 
 static inline void entry_update_flags(struct patcher_compact_site *site, u32 clear, u32 set)

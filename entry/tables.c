@@ -270,7 +270,7 @@ static void wait_for_modules_with_enabled_sites(void)
  * On return all sites are nops, no task is in entry_call(), and no more tables are added.
  *
  * Context: may sleep; the module notifier is still registered, because modules may be unloaded
- * while this function waits for a kprobe to be removed, or for such a module to be freed.
+ * while this function waits.
  */
 void entry_unregister_all_modules(void)
 {

@@ -242,7 +242,7 @@ bool kmarkers_event_is_enabled(const char *system, const char *name)
 	struct trace_event_file *file;
 	bool enabled = false;
 
-	/* Older kernels count references to an event in its module, so the event may be removed. */
+	/* This mutex keeps the event registered: in older kernels a reference does not. */
 	mutex_lock(&kmarkers_event_names.removing);
 	file = trace_get_event_file(NULL, system, name);
 	if (!IS_ERR(file)) {

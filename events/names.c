@@ -122,8 +122,8 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
  * differ, there are three cases:
  *
  * - @event is not being removed: log a warning, and return true.
- * - @event is queued for removal: return false, so that the caller creates an event.  If a trigger
- *   has enabled @event meanwhile, make it an orphan instead, as in the first case.
+ * - @event is queued for removal: return false, so that the caller creates an event.  But if a
+ *   trigger has enabled @event meanwhile, make @event an orphan, log a warning, and return true.
  * - The trace core is about to remove @event: return true, because
  *   kmarkers_events_handle_module_gone() creates an event for @offer later.
  */

@@ -58,7 +58,7 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
 
 /*
  * Work item: remove the orphans that are not used any more, and retry to connect unconnected users.
- * On exit no orphan is left, because each orphan holds a reference to this module.
+ * When this module is unloaded no orphan is left, because each orphan holds a reference to it.
  */
 void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work)
 {

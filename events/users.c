@@ -62,9 +62,9 @@ static int disconnect_user(struct event_user *user)
 }
 
 /*
- * Return true if connecting a user failed for a reason that time does not remove: -EINVAL, such as
- * for an event of which all sites are SDT notes that cannot be armed, or -EPERM, for a marker name
- * with probes of another format.  Each attempt would log the reason again.
+ * Return true if connecting a user failed for a lasting reason: -EINVAL, such as for an event of
+ * which all sites are SDT notes that cannot be armed, or -EPERM, for a marker name with probes of
+ * another format.  Each further attempt would log the reason again.
  */
 static bool is_user_refused(const struct event_user *user)
 {

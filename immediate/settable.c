@@ -56,7 +56,7 @@ static int value_show(struct seq_file *m, void *unused)
 {
 	const struct imv_settable *settable = m->private;
 
-	/* Only values of the type u64 may be larger than an s64. */
+	/* Only a value of the type u64 may be larger than the largest s64. */
 	seq_printf(m, settable->is_signed ? "%lld\n" : "%llu\n", read_settable_value(settable));
 	return 0;
 }

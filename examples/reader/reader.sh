@@ -20,7 +20,7 @@ marker=/sys/kernel/debug/kmarkers/markers/$1
 instance=/sys/kernel/tracing/instances/reader.$$
 event=$instance/events/kmarkers/$1
 
-# The event is gone, or was never there, if its module was unloaded or the marker has no event.
+# The event does not exist if its module was unloaded, or if the marker has no trace event.
 clean_up() {
 	[ ! -e "$event/enable" ] || echo 0 >"$event/enable" || :
 	rmdir "$instance"

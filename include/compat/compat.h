@@ -102,7 +102,7 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
  * Free the memory of a filter.  Before @ops is used again, it must be filled with zeros: the
  * pointers to the freed memory stay in it.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to
  * modules"), v6.2: on older kernels, make the filter empty, because an empty filter holds no
- * memory.  This fails while memory is short, so repeat the call.
+ * memory.  Making it empty fails while memory is short, so repeat the call.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {

@@ -134,7 +134,7 @@ struct bench_group {
 	const char *lacks;
 };
 
-/* Flag of struct bench_sample: in the window, the task was preempted or moved to another CPU. */
+/* Flags of struct bench_sample: in the window, the task was preempted or moved to another CPU. */
 #define BENCH_PREEMPTED		0x1
 #define BENCH_MIGRATED		0x2
 

@@ -272,8 +272,8 @@ do {									\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
 /*
- * Refuse a format that is not a literal: LTTng's trace_mark(channel, name, ...) has a name in its
- * place.
+ * Refuse a format that is not a literal: LTTng's trace_mark(channel, name, ...) has the marker's
+ * name where the format must be.
  */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")

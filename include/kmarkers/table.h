@@ -7,7 +7,8 @@
  * of table.  A chunk consists of records, which macros anywhere in the code place in an ELF
  * section, and of a head.  The head is in a section of its own, and holds the address and the size
  * of the records.  Assembler subsections bound the records, and the linker places the records of
- * all units side by side, as one table, without a linker script and without begin/end objects.
+ * all units side by side, as one table.  This needs neither a linker script nor object files that
+ * are linked first and last to mark the ends of the table.
  *
  * The head refers to a symbol of the kmarkers module that uses the records.  So a module with
  * records can be loaded only after this kmarkers module, and holds a reference to it.
