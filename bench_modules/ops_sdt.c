@@ -4,9 +4,9 @@
  * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
  * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
  * discussed in 2015.  A probe whose flavour is "note" has no instruction of its own, only a record
- * of its address.  Such a probe is measured only while it is disabled, because in user space
- * another program enables it, and in the kernel a kprobe.  peer-kprobe-optimised measures the cost
- * of a kprobe.
+ * of its address.  Such a probe is measured only while it is disabled: it can be enabled only by
+ * another program in user space, and by a kprobe in the kernel.  peer-kprobe-optimised measures the
+ * cost of a kprobe.
  */
 /*
  * In user space, omit the nop that is the site of a USDT note.  In modules, the site of an SDT note

@@ -137,7 +137,7 @@ static u8 pick_variant(const struct plan *plan, unsigned int n, u32 block, unsig
 }
 
 /* Measure the time of one window of a variant.  Return 0, or -ERANGE if the TSC went backwards. */
-static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
+static int time_window(bench_op *op, u64 cycles_per_tick, struct bench_sample *sample)
 {
 	unsigned int cpu = raw_smp_processor_id();
 	u64 switches = bench_count_context_switches();
@@ -145,7 +145,7 @@ static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
 	sample->value = op(sample->size);
 	if ((s64)sample->value < 0)
 		return -ERANGE;
-	sample->cycles = sample->value * ratio >> BENCH_CYCLES_SHIFT;
+	sample->cycles = sample->value * cycles_per_tick >> BENCH_CYCLES_SHIFT;
 	sample->cpu = cpu;
 	sample->flags = 0;
 	if (bench_count_context_switches() != switches)
@@ -159,7 +159,7 @@ static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
  * Measure a variant at each loop count, in random order, and store the samples.  If @samples is
  * NULL (warm-up), measure the variant at only one loop count, and store nothing.
  */
-static int time_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
+static int time_variant(const struct bench_group *group, struct plan *plan, u64 cycles_per_tick,
 			struct bench_sample sample, struct bench_sample *samples)
 {
 	bench_op *op = group->variants[sample.variant].op[sample.layout];
@@ -171,7 +171,7 @@ static int time_variant(const struct bench_group *group, struct plan *plan, u64 
 	for (i = 0; i < (samples ? BENCH_LOOP_COUNTS : 1) && !err; i++) {
 		sample.size = plan->loops[sample.variant][order[i]];
 		bench_delay(draw_random_number() % MOST_DITHER);
-		err = time_window(op, ratio, &sample);
+		err = time_window(op, cycles_per_tick, &sample);
 		if (err)
 			pr_err("benchmark %s: run failed: the TSC went backwards\n", group->name);
 		else if (samples)
@@ -186,7 +186,7 @@ static int time_all_variants(const struct bench_group *group, struct plan *plan,
 {
 	u8 layout = plan->layouts[block % count_group_layouts(group)];
 	unsigned int position, n = group->nr_variants;
-	u64 ratio = bench_measure_cycles_ratio();
+	u64 cycles_per_tick = bench_measure_cycles_ratio();
 	int err = 0;
 
 	for (position = 0; position < n && !err; position++) {
@@ -197,7 +197,7 @@ static int time_all_variants(const struct bench_group *group, struct plan *plan,
 			.position = position,
 		};
 
-		err = time_variant(group, plan, ratio, sample,
+		err = time_variant(group, plan, cycles_per_tick, sample,
 				   samples ? samples + position * BENCH_LOOP_COUNTS : NULL);
 	}
 	return err;

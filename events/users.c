@@ -295,15 +295,15 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 
 /*
  * Connect the users of an event that could not be connected when they were added; skip refused
- * users unless @refused is true.
+ * users unless @include_refused is true.
  */
-void kmarkers_event_connect_users(struct kmarkers_event *event, bool refused)
+void kmarkers_event_connect_users(struct kmarkers_event *event, bool include_refused)
 {
 	struct event_user *user;
 
 	list_for_each_entry(user, &event->users, node)
 		if (!user->connected && list_empty(&user->batch) &&
-		    (refused || !is_user_refused(user)))
+		    (include_refused || !is_user_refused(user)))
 			try_connect_user(user);
 }
 

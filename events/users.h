@@ -10,7 +10,7 @@ struct kmarkers_event_link;
 struct kmarkers_event_source;
 
 int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void *data);
-void kmarkers_event_connect_users(struct kmarkers_event *event, bool refused);
+void kmarkers_event_connect_users(struct kmarkers_event *event, bool include_refused);
 void kmarkers_event_disconnect_users(struct kmarkers_event *event);
 void kmarkers_event_remove_users(struct kmarkers_event *event);
 void kmarkers_event_batch_begin(void);

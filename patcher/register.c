@@ -30,8 +30,8 @@ static int check_site_insn(const struct patcher_table *table, const struct patch
 }
 
 /*
- * Check and register a table.  Return -EPERM if @is_permitted is false.  After an error, count the
- * table as refused.
+ * Check and register a table.  Return -EPERM if @is_permitted is false: the caller may not register
+ * a table of core text.  After an error, count the table as refused.
  */
 static int check_and_register_table(struct patcher_table *table, bool is_permitted)
 {

@@ -88,7 +88,7 @@ static enum sdt_mode get_expected_mode(const struct patcher_site *site, unsigned
 }
 
 /**
- * sdt_check_sites() - check that all sites of a probe have the expected state, as benchmarks need
+ * sdt_check_sites() - check for a benchmark that all sites of a probe have the expected state
  * @probe: the probe
  * @handlers: number of handlers that must be attached to each site
  * @promoted: true if sites of the flavour breakpoint must be promoted to jumps
