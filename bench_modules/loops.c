@@ -16,7 +16,7 @@
 #define SHORTEST_NS	10000ULL
 /*
  * Maximum loop count.  If a window with so many iterations is still shorter than SHORTEST_NS, the
- * clock does not advance.
+ * clock is taken not to advance, and the group is not measured.
  */
 #define MOST_PASSES	(1U << 26)
 /*
