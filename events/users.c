@@ -283,7 +283,7 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 	if (!nr)
 		return;
 	source->disconnect_many(links, nr);
-	/* The source does not know users that could not be connected: see try_connect_user(). */
+	/* The source does not know users that are not connected: see try_connect_user(). */
 	for (i = 0; i < nr; i++) {
 		struct event_user *user = links[i].user;
 
