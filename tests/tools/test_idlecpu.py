@@ -74,8 +74,8 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 """
 
 
-@pytest.fixture(scope="module")
-def stat_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="stat_library", scope="module")
+def build_fopen_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the library that replaces fopen()."""
     folder = tmp_path_factory.mktemp("stat")
     (folder / "fopen.c").write_text(FOPEN)

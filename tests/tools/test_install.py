@@ -72,8 +72,8 @@ class Tree:
         return {str(path.relative_to(self.root)) for path in paths}
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+@pytest.fixture(name="tree")
+def make_source_tree(tmp_path: Path) -> Tree:
     """Return a source tree with built modules."""
     return Tree(tmp_path)
 

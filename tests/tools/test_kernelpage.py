@@ -137,8 +137,8 @@ for _ in range(2):
     assert f"{kernelpage.RED} **1 FAILED**" in (tmp_path / "page").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="page_folder")
+def redirect_page_to_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Redirect the page and its files to a directory; return this directory."""
     monkeypatch.setattr(kernelpage, "PAGE", tmp_path / "kernels.md")
     monkeypatch.setattr(kernelpage, "KEPT", tmp_path / "kept")

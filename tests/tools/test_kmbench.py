@@ -142,8 +142,8 @@ def measure_site_switches(raw: Path, seed: int, *benchmarks: str) -> list[Sample
     return collect.load_raw_folder("native", raw).rows
 
 
-@pytest.fixture(scope="module")
-def switching_run(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
+@pytest.fixture(name="switching_run", scope="module")
+def measure_switching_run(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     """Measure both benchmarks that switch sites; return the samples."""
     raw = tmp_path_factory.mktemp("switching") / "raw"
     return measure_site_switches(raw, 1, "arm-scaling", "arm-stall")
@@ -217,8 +217,10 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.fixture(scope="module")
-def measured_offsets(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, int]]:
+@pytest.fixture(name="measured_offsets", scope="module")
+def measure_stack_and_heap_offsets(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[dict[str, int]]:
     """Run the program PLACES with the seeds 0 to 255; return the offsets and distances that it
     prints."""
     folder = tmp_path_factory.mktemp("places")
@@ -527,8 +529,8 @@ long syscall(long number, ...)
 """
 
 
-@pytest.fixture(scope="module")
-def counting_kmbench(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+@pytest.fixture(name="counting_kmbench", scope="module")
+def build_kmbench_command_with_counters(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return the words of a command that runs kmbench with the library COUNTERS."""
     folder = tmp_path_factory.mktemp("counters")
     (folder / "counters.c").write_text(COUNTERS)

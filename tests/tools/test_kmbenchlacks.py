@@ -284,8 +284,8 @@ EVENTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def perf_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="perf_library", scope="module")
+def build_perf_event_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the library that replaces syscall()."""
     folder = tmp_path_factory.mktemp("perf")
     (folder / "perf.c").write_text(PERF)

@@ -190,8 +190,8 @@ class FakeModule:
         return subprocess.CompletedProcess(command, process.returncode, out, why)
 
 
-@pytest.fixture
-def module(tmp_path: Path) -> FakeModule:
+@pytest.fixture(name="module")
+def make_fake_module(tmp_path: Path) -> FakeModule:
     """Make the files of the module, and the directory raw for samples."""
     (tmp_path / "raw").mkdir()
     return FakeModule(tmp_path)

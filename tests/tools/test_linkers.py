@@ -94,8 +94,8 @@ int main(void)
 """
 
 
-@pytest.fixture(params=["bfd", "gold", "lld", "mold"])
-def linker(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="linker", params=["bfd", "gold", "lld", "mold"])
+def select_linker(request: pytest.FixtureRequest) -> str:
     """Return the name of a linker. Each test runs with each linker in turn, and is skipped for a
     linker that is not installed."""
     name = str(request.param)

@@ -52,8 +52,8 @@ echo "kmbench: [2/2] memcpy-4096: 1 of 1 windows in 0.6 s" >&2
 )
 
 
-@pytest.fixture
-def fake_kmbench_folder(tmp_path: Path) -> Path:
+@pytest.fixture(name="fake_kmbench_folder")
+def make_fake_kmbench_folder(tmp_path: Path) -> Path:
     """Make a directory with a fake kmbench, prepared samples for each process, and a FIFO."""
     for number in range(1, PROCESSES + 1):
         rawdata.write_tier(
@@ -89,8 +89,8 @@ def release_process(fake_kmbench_folder: Path) -> None:
     (fake_kmbench_folder / "go").write_text("\n")
 
 
-@pytest.fixture
-def terminal(fake_kmbench_folder: Path) -> Iterator[Terminal]:
+@pytest.fixture(name="terminal")
+def run_driver_on_terminal(fake_kmbench_folder: Path) -> Iterator[Terminal]:
     """Run DRIVER on a terminal of 80 columns."""
     # WAIT is above half a second, because the program shows a new line at most twice a second.
     made = Terminal(

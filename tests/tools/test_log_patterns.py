@@ -29,13 +29,15 @@ def extract_word_sequences(text: str, argument: str) -> set[tuple[str, ...]]:
     return sequences
 
 
-def can_print(source: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Return True if the word sequence `source` of a format string can print the word sequence
-    `wanted` of a pattern. At most half of the words may be arguments."""
+def can_print(format_words: tuple[str, ...], pattern_words: tuple[str, ...]) -> bool:
+    """Return True if a format string with the successive words `format_words` can print a log line
+    that matches the successive words `pattern_words` of a suite's pattern. At most half of the
+    words may be arguments, which are "%"."""
     fits = all(
-        "%" in (have, want) or have == want for have, want in zip(source, wanted, strict=False)
+        "%" in (have, want) or have == want
+        for have, want in zip(format_words, pattern_words, strict=False)
     )
-    return fits and 2 * source.count("%") <= len(wanted) <= len(source)
+    return fits and 2 * format_words.count("%") <= len(pattern_words) <= len(format_words)
 
 
 def test_sources_have_the_words_of_the_log_lines_that_suites_expect() -> None:

@@ -648,13 +648,13 @@ def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.M
     def defer_judgement(change: Change, _: Path) -> randommutants.LateJudgement:
         assert (tmp_path / "a.c").read_text() == change.text
 
-        def boot() -> Judgement:
+        def boot_and_judge() -> Judgement:
             both.wait()
             if change.text == "b3\n":
                 raise mutants.MutantError("no boot")
             return Judgement("" if change.text == "b1\n" else change.text.strip())
 
-        return boot
+        return boot_and_judge
 
     changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(4))
     tally = randommutants.judge_mutants(
@@ -675,13 +675,13 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
     booted, began, interrupted = list[str](), threading.Event(), threading.Event()
 
     def defer_judgement(change: Change, _: Path) -> randommutants.LateJudgement:
-        def boot() -> Judgement:
+        def boot_and_judge() -> Judgement:
             booted.append(change.text)
             began.set()
             interrupted.wait(60)
             return Judgement()
 
-        return boot
+        return boot_and_judge
 
     class CancellingPool(ThreadPoolExecutor):
         """An executor in which the running boot ends only after the waiting boots are cancelled."""

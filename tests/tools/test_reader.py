@@ -23,8 +23,8 @@ FAKES = {
 }
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Path:
+@pytest.fixture(name="reader")
+def make_reader_script(tmp_path: Path) -> Path:
     """Return a reader.sh that uses tmp_path instead of /sys/kernel."""
     (tmp_path / "debug/kmarkers/markers/gone").mkdir(parents=True)
     (tmp_path / "tracing/instances").mkdir(parents=True)

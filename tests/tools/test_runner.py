@@ -191,11 +191,11 @@ def test_incomplete_report_of_pytest_is_a_failure(
     """On a full disk, the report ends in the middle of an element."""
     log = tmp_path / "x.log"
 
-    def run(words: list[str], log: Path, env: object) -> int:
+    def write_incomplete_report(words: list[str], log: Path, env: object) -> int:
         log.with_suffix(".xml").write_text("<a><testcase classname='t' name='a'/><test")
         return 0
 
-    monkeypatch.setattr(processes, "run_program", run)
+    monkeypatch.setattr(processes, "run_program", write_incomplete_report)
     found = suites.run_pytest(log)
     assert found.passed == 0
     (failed,) = found.failed
