@@ -27,7 +27,7 @@ CHOSEN = re.compile(
     r"other CPUs idle for (\d+) to (\d+) %$",
     re.M,
 )
-# A program that prints a line when it begins, and keeps a CPU busy until it is killed.
+# A Python program that prints a line when it begins, and keeps one CPU busy until it is killed.
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); print(flush=True)\nwhile 1: 0"
 
 
@@ -87,7 +87,7 @@ def build_fopen_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class StatColumns:
-    """Columns of /proc/stat in which idle and busy ticks are counted, and the number of columns.
+    """The indices of the columns of /proc/stat that get busy and idle ticks; the column count.
     proc_stat(5) has the columns user, nice, system, idle, iowait, irq, softirq and steal."""
 
     busy: int = 0
@@ -101,7 +101,7 @@ def write_stat(
     idle: tuple[int | None, int | None],
     columns: StatColumns = StatColumns(),
 ) -> None:
-    """Write a file like /proc/stat; two CPUs were idle for `idle` percent of `ticks` ticks. A CPU
+    """Write a fake /proc/stat of two CPUs that were idle for `idle` percent of `ticks` ticks. A CPU
     whose share is None is offline."""
     lines = ["cpu  1 1 1 1 1 1 1 1 0 0", "intr 1"]
     for cpu, share in zip(ALLOWED[-2:], idle, strict=True):
@@ -124,9 +124,9 @@ def run_with_idle_cpus(
     begin: int = 0,
     **env: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run kmbench on a machine with two CPUs. `pilot` has the idle shares of the CPUs in percent
-    during ten ticks at the start, `later` during the next minute. At the beginning of this minute,
-    `begin` of its 6000 ticks have passed. `env` are further variables of the environment."""
+    """Run kmbench with a fake /proc/stat of two CPUs. `pilot` has the idle shares of the CPUs in
+    percent during the first ten ticks, `later` during the next 6000 ticks. When the first block
+    begins, `begin` of these 6000 ticks have passed. `env` has further environment variables."""
     folder = library.parent
     write_stat(folder / "BEFORE", 0, pilot, columns)
     write_stat(folder / "AFTER", 10, pilot, columns)
@@ -143,8 +143,8 @@ def run_with_idle_cpus(
 def choose_cpu(
     library: Path, idle: tuple[int, int], *arguments: str, columns: StatColumns = StatColumns()
 ) -> tuple[int, str]:
-    """Run `kmbench env` on a machine with two CPUs, which are idle for `idle` of ten ticks; return
-    the CPU that kmbench chooses, and the messages on stderr."""
+    """Run `kmbench env` with a fake /proc/stat, in which two CPUs are idle for `idle` of ten ticks.
+    Return the CPU that kmbench chooses, and the messages on stderr."""
     first, last = idle
     pilot = 10 * first, 10 * last
     done = run_with_idle_cpus(library, pilot, (0, 0), "env", *arguments, columns=columns)
@@ -303,7 +303,7 @@ def test_kmbench_does_not_move_to_the_cpu_of_its_observer_thread(
 
 @needs_two_cpus
 def test_times_before_the_first_block_do_not_count(stat_library: Path, tmp_path: Path) -> None:
-    """If other programs used the CPU only before the first block, kmbench stays on it."""
+    """If other programs used the CPU only before the first block, kmbench stays on this CPU."""
     done = run_with_idle_cpus(
         stat_library, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
         begin=6000,

@@ -99,8 +99,8 @@ def test_withheld_rows_are_left_out(verdict: str) -> None:
 
 
 def test_impact_is_computed_in_each_kernel_alone() -> None:
-    """In kernel j, the call and the branch in memory take twice as long, and nothing else was
-    measured."""
+    """The computed share needs three rows of one kernel. In kernel j, only two of these rows were
+    measured, so that no share is computed."""
     other = [{**row, "kernel": "j", "median": 2 * row["median"]} for row in RUN[:3:2]]
     (computed, measured) = impact.compute_marker_shares([*RUN, *other])
     assert computed.kernel == "k" and computed.percent.value == pytest.approx(79.8)

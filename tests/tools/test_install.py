@@ -37,7 +37,7 @@ class Tree:
         (self.path / f"{module}.ko").write_text(text, encoding="latin-1")
 
     def copy_sources(self) -> None:
-        """Copy the sources of the parts command and dev from this tree."""
+        """Copy the sources of what `install command` and `install dev` install from this tree."""
         for name in ("include", "native/include", "packaging", "scripts"):
             shutil.copytree(ROOT / name, self.path / name, dirs_exist_ok=True)
         for name in ("kmarkers.mk", "entry.mk", "results/published.csv"):
@@ -45,7 +45,7 @@ class Tree:
             shutil.copy(ROOT / name, self.path / name)
 
     def set_release(self, release: str) -> None:
-        """Write headers of a kernel release. As in Debian's headers of Linux 6.1, the target
+        """Write headers for a kernel release. As in Debian's headers of Linux 6.1, the target
         kernelrelease prints only the version."""
         for name, text in (
             ("include/generated/utsrelease.h", f'#define UTS_RELEASE "{release}"\n'),

@@ -105,7 +105,7 @@ def test_both_causes_of_lost_blocks_are_named() -> None:
     [
         ("8 blocks in 40 s", None, KeptBlocks(5, 5, 16, 40)),
         ("8 blocks in 40 s", 4, KeptBlocks(4, 5, 16, 40)),
-        # More blocks were kept than planned, as after a process was measured again.
+        # More blocks were kept than planned, as when a process was measured again.
         ("2 blocks in 40 s", 5, KeptBlocks(5, 5, 5, 40)),
         ("8 blocks", None, KeptBlocks(5, 5, 5, 0)),
         ("", 0, KeptBlocks(0, 5, 5, 0)),

@@ -139,7 +139,7 @@ for _ in range(2):
 
 @pytest.fixture(name="page_folder")
 def redirect_page_to_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Redirect the page and its files to a directory; return this directory."""
+    """Redirect the page kernels.md and its result files to a directory; return this directory."""
     monkeypatch.setattr(kernelpage, "PAGE", tmp_path / "kernels.md")
     monkeypatch.setattr(kernelpage, "KEPT", tmp_path / "kept")
     monkeypatch.setattr(kernelpage, "STORE", tmp_path / "kernels.json")
@@ -207,8 +207,8 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
 def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results are too old if the suite changed later on the day of the run, even if the change is
-    not committed yet."""
+    """Results are too old if the suite was changed after the run, even on the same day, and even if
+    the change is not committed yet."""
     folder = tmp_path / "suites"
     folder.mkdir()
     monkeypatch.setattr(kernelpage, "ROOT", tmp_path)

@@ -33,9 +33,9 @@ pytestmark = pytest.mark.usefixtures("native_programs")
 # pointer.
 CALLS = 3
 # The largest permitted time of a loop pass with an enabled SDT probe, relative to a pass of the
-# same loop with the form of 2015, a test and a call through a pointer. The empty loop is not
-# subtracted from either pass. The probe has one or two empty handlers. Most of the time goes into
-# taken branches: seven per pass with one handler, three per pass with the call alone.
+# same loop with an SDT probe as in 2015: a test, and a call through a pointer. The empty loop is
+# not subtracted from either pass. The probe has one or two empty handlers. Most of the time goes
+# into taken branches: seven per pass with one handler, three per pass with the call alone.
 SDT_PASSES = {"sdt-jump": 2, "sdt-jump-2-handlers": 4, "sdt-breakpoint-promoted": 2.5}
 RUNS = 10
 
@@ -236,8 +236,8 @@ def measure_stack_and_heap_offsets(
 
 
 def test_stack_and_heap_are_moved_by_the_offsets(measured_offsets: list[dict[str, int]]) -> None:
-    """Stack and heap are moved by the offsets in the file env, rounded up to at most 16 bytes more,
-    in comparison with seed 0, whose offsets are 0."""
+    """Compared with seed 0, whose offsets are 0, stack and heap are moved by the offsets in the
+    file env, to within 16 bytes."""
     assert measured_offsets[0]["stack_offset"] == measured_offsets[0]["heap_offset"] == 0
     for seed, place in enumerate(measured_offsets):
         for name in ("stack", "heap"):
@@ -254,7 +254,8 @@ def test_stack_and_heap_are_moved_by_the_offsets(measured_offsets: list[dict[str
 def test_offsets_are_all_multiples_of_16_in_a_page(
     measured_offsets: list[dict[str, int]], name: str
 ) -> None:
-    """Offsets are multiples of 16, as the ABI demands of the stack, and spread over a page."""
+    """Offsets are multiples of 16, because the ABI aligns the stack to 16 bytes, and spread over a
+    page."""
     offsets = {place[name] for place in measured_offsets}
     assert all(offset % 16 == 0 and 0 <= offset < 4096 for offset in offsets)
     assert len(offsets) > 128
@@ -265,8 +266,8 @@ def test_offsets_are_all_multiples_of_16_in_a_page(
 
 
 def test_kmbench_env_describes_the_machine() -> None:
-    """`kmbench env` prints the kernel, the processor and the number of CPUs. The kernel leaves out
-    blanks of the processor's name."""
+    """`kmbench env` prints the kernel, the processor and the number of CPUs. Blanks in the name of
+    the processor may differ from /proc/cpuinfo."""
     env = dict(line.split("=", 1) for line in run_kmbench("env").stdout.splitlines())
     described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     model = re.search(r"^model name\t: (.*)$", described, re.M)
@@ -588,15 +589,15 @@ def test_progress_is_shown_on_a_terminal() -> None:
 
 
 def test_time_of_each_benchmark_is_printed() -> None:
-    """Without a terminal, each benchmark has one message. The printed times are those between the
-    messages, in tenths of a second. The best of ten runs counts, because this program may read a
-    message late."""
+    """Without a terminal, one message per benchmark is printed. Its printed time, in tenths of a
+    second, is the time since the message before. The best of ten runs counts, because this program
+    may read a message late."""
     assert any(is_printed_time_correct() for _ in range(RUNS))
 
 
 def is_printed_time_correct() -> bool:
     """Measure three benchmarks. Return True if each printed time is the time between two messages,
-    and one printed time is no whole number of seconds."""
+    and at least one printed time has tenths of a second."""
     names = ("empty-loop", "memcpy-4096", "marker-enabled")
     words = [str(KMBENCH), "run", "-b", "400", *names]
     printed, ends = [], []
@@ -628,7 +629,8 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
     # ignored.
     words = ["env", "--default-signal", *words]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        # Wait for CPU time: on a busy machine, the first block may take longer than a second.
+        # Wait until kmbench has used a second of CPU time: on a busy machine, the first block may
+        # take longer than an elapsed second.
         while process.poll() is None and read_cpu_seconds(process.pid) < 1:
             time.sleep(0.05)
         first = (tmp_path / "raw" / "env").stat().st_ino

@@ -163,7 +163,7 @@ __attribute__((constructor)) static void make_cpuid_fault(void)
 
 def test_an_emulated_cpu_has_neither_cycles_nor_caches(tmp_path: Path) -> None:
     """The env file says that the CPU is emulated. Benchmarks of caches other than the L1 cache are
-    skipped, no window has core cycles, and the buffer of cold-branch is compared with no cache."""
+    skipped, no window has core cycles, and the env file has no sizes of buffer and last cache."""
     if "cpuid_fault" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
         pytest.skip("the instruction cpuid cannot raise a signal on this CPU")
     source, library, raw = tmp_path / "cpuid.c", tmp_path / "cpuid.so", tmp_path / "raw"
@@ -286,7 +286,7 @@ EVENTS = [
 
 @pytest.fixture(name="perf_library", scope="module")
 def build_perf_event_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the library that replaces syscall()."""
+    """Build a library from PERF, which replaces syscall(); return its path."""
     folder = tmp_path_factory.mktemp("perf")
     (folder / "perf.c").write_text(PERF)
     words: list[str | Path] = ["gcc", "-shared", "-fPIC", "-o", folder / "perf.so"]
@@ -297,8 +297,8 @@ def build_perf_event_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_with_counters(
     library: Path, blocks: int, raw: Path, *benchmarks: str
 ) -> list[dict[str, str]]:
-    """Run kmbench with the library, and return the rows of the file counters. Skip the test if no
-    events can be counted."""
+    """Run kmbench with the library built from PERF; return the rows of the file counters. Skip the
+    test if no events can be counted."""
     words = ["env", f"LD_PRELOAD={library}", KMBENCH, "run", "-b", blocks, "-o", raw, *benchmarks]
     done = run_program(*words)
     if "SKIP counters" in done.stderr:

@@ -26,7 +26,8 @@ from nativeprograms import EXIT_USAGE, NATIVE, build_programs, run_program
 KMLIVE = NATIVE / "kmlive"
 CONTROL = Path("/sys/module/kmarkers_bench/parameters/control")
 HITS = Path("/sys/kernel/debug/kmarkers/bench/hits")
-# Runs a command in namespaces in which the files of the module are FIFOs in the directory $1.
+# Runs a command in namespaces in which control and hits, two files of the module, are FIFOs in the
+# directory $1.
 ISOLATED = """
 set -e
 here=$1
@@ -73,10 +74,10 @@ def build_kmlive() -> None:
 
 @dataclass
 class FakeModule:
-    """The files of the module. The hook of the selected variant counts a packet twice: it is sent
-    and received. `missed` is the number of executions that are not counted in each check. `spans`
-    are the times between two readings of the file hits, in seconds. `sockets` are the numbers of
-    open raw sockets and UDP sockets at each check."""
+    """Fakes of the files control and hits of the module kmarkers_bench. The hook of the selected
+    variant counts each packet twice: when sent and when received. `missed` is the number of hook
+    executions that each check leaves out. `spans` has the seconds between two readings of the file
+    hits, keyed by variant. `sockets` has the numbers of open raw and UDP sockets at each check."""
 
     folder: Path
     missed: int = 0
@@ -93,7 +94,7 @@ class FakeModule:
     def __post_init__(self) -> None:
         os.mkfifo(self.folder / "control")
         os.mkfifo(self.folder / "hits")
-        # A FIFO that is open for reading and writing does not block, and never ends.
+        # Opened for reading and writing, a FIFO does not block, and never reaches its end.
         self.control = os.open(self.folder / "control", os.O_RDWR | os.O_NONBLOCK)
 
     @property
@@ -166,8 +167,8 @@ class FakeModule:
             process.kill()
 
     def run_kmlive(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Run kmlive with this module. Remove the line that is on stderr if the processor's core
-        cycles cannot be counted."""
+        """Run kmlive with this module. From stderr, remove the line that says that core cycles of
+        the processor cannot be counted."""
         command = [*UNSHARE, str(self.folder), *map(str, arguments)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
@@ -192,7 +193,7 @@ class FakeModule:
 
 @pytest.fixture(name="module")
 def make_fake_module(tmp_path: Path) -> FakeModule:
-    """Make the files of the module, and the directory raw for samples."""
+    """Make fakes of the module's files, and the directory raw for samples."""
     (tmp_path / "raw").mkdir()
     return FakeModule(tmp_path)
 
@@ -257,7 +258,7 @@ def test_packets_of_each_variant_are_counted_and_measured(
 
 
 def test_sockets_are_closed_after_each_benchmark(module: FakeModule) -> None:
-    """macro-hackbench opens two UDP sockets, which are closed when macro-ping opens one raw
+    """macro-hackbench opens two UDP sockets, which are closed before macro-ping opens one raw
     socket."""
     names = ("macro-hackbench", "macro-ping")
     done = module.run_kmlive(KMLIVE, 1, 1, module.folder / "raw", *names)

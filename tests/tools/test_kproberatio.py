@@ -60,7 +60,7 @@ def test_kprobe_ratio_needs_all_of_its_rows(lost: int) -> None:
 
 @pytest.mark.parametrize("row", [1, 2])
 def test_withheld_rows_give_no_kprobe_ratio(row: int) -> None:
-    """They were measured too poorly for a verdict."""
+    """Withheld rows were measured too poorly for a verdict."""
     run = [{**one, "verdict": "withheld" if one is RUN[row] else "slower"} for one in RUN]
     assert kproberatio.describe_kprobe_ratios(run) == []
 

@@ -52,7 +52,7 @@ def write_fake_qemu(laboratory: Path, script: str, monkeypatch: pytest.MonkeyPat
 
 
 def write_step_results(folder: Path, steps: Mapping[str, tuple[int, str]]) -> None:
-    """Write the exit codes and the outputs of steps."""
+    """Write exit codes and outputs of steps as the job of the suite kvm does."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (code, output) in steps.items():
         (folder / f"{name}.code").write_text(f"{code}\n")
@@ -181,7 +181,7 @@ def test_suite_kvm_expects_the_error_messages_of_choose_accel(
 
 
 def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
-    """Write the results of the part kvm-guests."""
+    """Write results of the suite's part kvm-guests, in which all steps pass."""
     suites = "".join(
         f"# suite: {name}\nok {number} {name} works\n"
         for number, name in enumerate(kvm.GUEST_SUITES, 1)

@@ -143,7 +143,7 @@ def test_context_of_faults_is_limited() -> None:
 
 
 def pack_results(path: Path, *names: str) -> None:
-    """Write a results archive; a name that ends with / is a folder, -> makes a link."""
+    """Write an archive of results: `a` is a file, `b/` a folder, `c->a` a link to a."""
     with tarfile.open(path, "w:gz") as tar:
         for name in names:
             member = tarfile.TarInfo(name.partition("->")[0].rstrip("/"))
@@ -526,7 +526,7 @@ def test_configuration_of_built_headers_is_preferred(laboratory: Path) -> None:
 def test_added_kernels_are_listed_after_kernels_txt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A kernel of kernels.txt hides an added kernel with its name."""
+    """A kernel of kernels.txt hides an added kernel with the same name."""
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
     listed = catalogue.load_kernel_entries()
     for name in ("zz", "aa", "yy", "bb", listed[0].name):
@@ -619,8 +619,8 @@ def test_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
 def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first folder has no earlier folder. Two modules of the same name, and a failed build, are
-    errors."""
+    """The first of the user's folders gets no symbols. Two modules with the same name are an error,
+    and so is a failed build."""
     calls: list[tuple[Any, ...]] = []
     code = 0
 

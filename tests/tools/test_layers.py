@@ -17,7 +17,8 @@ DOWN = "from kmtools.base import one\n"
 
 
 def find_tree_violations(root: Path, changes: dict[str, str]) -> list[str]:
-    """Return the messages about TREE, in which the files of `changes` are added or replaced."""
+    """Return the messages about the source tree TREE after adding or replacing the files of
+    `changes`."""
     for name, text in (TREE | changes).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

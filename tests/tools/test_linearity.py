@@ -75,7 +75,8 @@ def test_slope_of_three_windows_is_the_least_squares_slope() -> None:
 
 
 def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
-    """The slopes are 10 from 1 to 2 loops and 20 from 2 to 4 loops; a tick is 3/2 core cycles.
+    """The bend is the slope of longer windows minus the slope of shorter windows. The slopes are 10
+    from 1 to 2 loops and 20 from 2 to 4 loops; a tick is 3/2 core cycles.
     Blocks without three different loop counts have no bend. Bends are in the order of their
     blocks."""
     points = {
@@ -95,7 +96,7 @@ def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
 @pytest.mark.parametrize(
     ("bend", "cost", "resolution", "found"),
     [
-        # A bend is permitted up to 1 % of the cost, or up to the margin of 0.25 if that is larger.
+        # A bend may be 1 % of the cost, or the margin of 0.25 if the margin is larger.
         (0.9, 100.0, 0.0, False),
         (1.1, 100.0, 0.0, True),
         (1.1, -100.0, 0.0, True),
@@ -160,9 +161,9 @@ def test_samples_of_two_loop_counts_have_verdicts() -> None:
     ("more", "verdict"), [(1.0, DIFFERS), (-1.0, UNRESOLVED), (0.3, SLOWER), (0.2, SLOWER)]
 )
 def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: str) -> None:
-    """Beyond the second of three loop counts, each further operation of x costs `more` ticks more.
-    If abs(more) exceeds the margin, 0.25 ticks, the interval contains the added cost in short
-    windows, 0.6, and the added cost in long windows, 0.6 + `more`."""
+    """In the variant x, each operation beyond the second of three loop counts costs `more` more
+    ticks. If abs(more) exceeds the margin, 0.25 ticks, the interval contains the added cost in
+    short windows, 0.6, and the added cost in long windows, 0.6 + `more`."""
 
     def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
@@ -184,7 +185,7 @@ def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: s
 @pytest.mark.parametrize(("bend", "named"), [(0.1, True), (0.004, False)])
 def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: bool) -> None:
     """If the core becomes slower in long windows, the row of the baseline has a note. A variant
-    keeps its verdict, because the difference from the baseline is on a line."""
+    keeps its verdict, because its difference from the baseline is linear."""
 
     def compute_slowed_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)

@@ -171,8 +171,8 @@ HEADER = struct.Struct("<IIQQQQQQ")
 
 
 def find_text_header(data: bytearray) -> int:
-    """Return the offset of the executable segment's program header: its type is PT_LOAD (1), and
-    its flags have PF_X (1)."""
+    """Return the offset of the program header of the executable segment: the type of this header is
+    PT_LOAD (1), and its flags have PF_X (1)."""
     for offset in range(64, len(data), HEADER.size):
         kind, flags, *_ = HEADER.unpack_from(data, offset)
         if kind == 1 and flags & 1:
@@ -184,7 +184,8 @@ def find_text_header(data: bytearray) -> int:
 @pytest.mark.parametrize("beyond", [None, 1, PAGE - 1, PAGE])
 def test_only_pages_of_program_text_are_moved(tmp_path: Path, beyond: int | None) -> None:
     """kmarkers_start() moves all pages of the text, and no others, also if the text ends at the end
-    of a page. `beyond` is the number of bytes in the last page; None leaves it as it is linked."""
+    of a page. `beyond` is the number of bytes in the last page; None keeps the number that the
+    linker chose."""
     source, program = tmp_path / "start.c", tmp_path / "start"
     source.write_text(START)
     words: list[str | Path] = [

@@ -85,7 +85,7 @@ def make_driver_command(processes: int = PROCESSES) -> list[str]:
 
 
 def release_process(fake_kmbench_folder: Path) -> None:
-    """Let a waiting process of the fake kmbench end."""
+    """End the fake kmbench that waits for the FIFO `go`."""
     (fake_kmbench_folder / "go").write_text("\n")
 
 
@@ -168,7 +168,8 @@ def test_interrupted_live_table_restores_the_terminal(terminal: Terminal, end: s
 
 
 def test_lost_terminal_ends_the_measurement(terminal: Terminal) -> None:
-    """The escape sequence that leaves the alternate screen cannot be written."""
+    """The program ends although it can no longer write the escape sequence that leaves the
+    alternate screen."""
     terminal.read_until(lambda: "Rows appear when" in terminal.screen)
     assert terminal.hang_up() == 130
 
@@ -298,7 +299,7 @@ def test_unresolved_rows_are_shown_first_if_not_all_fit(
     height: int, shown: str, hidden: int
 ) -> None:
     """The heading, an empty line and the number of resolved rows take three lines. The row of a
-    dormant site precedes the rows of enabled probes, even if it was resolved later."""
+    dormant site precedes the rows of enabled probes, even if the former was resolved later."""
     verdicts = {"b": "unresolved", "c": "resolving", "d": "equivalent", "e": "resolving"}
     rows = LiveVerdicts("native", unit="cycles")
     for name, verdict in {**verdicts, "f": "faster", "a": "slower"}.items():

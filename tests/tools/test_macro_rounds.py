@@ -38,8 +38,9 @@ NOISE = 0.01
 def simulate_rounds(
     chance: random.Random, truth: float, noise: float = NOISE, count: int = 40
 ) -> list[CommandTime]:
-    """Return simulated times of one boot, whose speed drifts by a third and whose first run in a
-    round takes 5 % longer. `truth` is the ratio of the times in the two states."""
+    """Return simulated times of one boot. The speed drifts by a third during the boot, and the
+    first run of each round takes 5 % longer. `truth` is the ratio of the times in the two
+    states."""
     times = []
     for number, order in enumerate(rounds.choose_orders(count), 1):
         for place, state in enumerate(order):
@@ -86,7 +87,8 @@ def test_too_few_rounds_have_no_interval() -> None:
 
 
 def make_round_pairs(count: int, on: float, **more: str) -> list[CommandTime]:
-    """Return `count` rounds of a boot, in which a command takes 2 s in the state "off"."""
+    """Return `count` rounds of a boot, in which a command takes `on` s in the state "on", and 2 s
+    in the state "off". `more` replaces fields."""
     one = replace(CommandTime("x", "b", "6.1", 2.0), **more)  # type: ignore[arg-type]
     return [
         replace(one, seconds=seconds, round=number, state=state)
@@ -269,7 +271,7 @@ def test_one_file_holds_times_of_kernels_and_of_rounds(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
     assert lines[3].startswith("true ")
-    # The label of rounds is not a label of this boot, so the boot can get another label.
+    # Rounds give this boot no label, so that the times of this boot can be recorded as "nop".
     words = [
         "macro",
         "--times",

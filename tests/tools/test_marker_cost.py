@@ -373,8 +373,8 @@ def test_benchmarks_that_were_not_measured_are_grouped_by_reason() -> None:
 def test_three_benchmarks_with_the_fewest_blocks_are_named(
     lacking: Sequence[int], said: str
 ) -> None:
-    """The number of blocks of a benchmark is the number of its worst variant. A benchmark without
-    missing blocks is not named."""
+    """A benchmark has as many blocks as its variant with the fewest. A benchmark without missing
+    blocks is not named."""
     rows = [make_result("good", "v", blocks=KeptBlocks(9, 9, 9)), make_result("old", "v")]
     for n, lost in enumerate(lacking):
         rows += [
@@ -527,7 +527,7 @@ def test_costs_of_different_kernels_and_tiers_are_not_mixed() -> None:
 def test_cost_in_hot_code_uses_the_best_measured_benchmark(
     lost: Sequence[str], value: float | None, how: str
 ) -> None:
-    """Costs are in core cycles, of which a tick has 1.5."""
+    """Costs are in core cycles; a tick has 1.5 core cycles."""
     sites = [one for one in SITES if one.benchmark not in lost]
     rows = [one for one in LOOP if one.benchmark not in lost] + CALL
     own = index_costs_by_place(find_marker_costs(rows, sites))["In hot code"]
@@ -617,7 +617,7 @@ def test_cost_in_a_system_call_uses_the_measured_flavour(
     ],
 )
 def test_unresolved_costs_are_marked_in_the_sentence(verdicts: Sequence[str], said: str) -> None:
-    """Only the first cost has a unit."""
+    """Only the first cost in the sentence has a unit."""
     costs = [MarkerCost("In a", "in a", 1.0, UNBOUNDED, "x", one, "", "") for one in verdicts]
     assert describe_marker_costs(costs) == said
 
@@ -639,7 +639,8 @@ def test_interval_with_an_infinite_end_is_printed_as_unbounded(
 
 
 def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> None:
-    """An unmeasured cost has the reason. If no cost was measured, only the sentence is printed."""
+    """A cost that was not measured is printed with the reason. If no cost was measured, only the
+    sentence is printed."""
     words = {
         SLOWER: "slower with the marker",
         "faster": "faster with the marker",

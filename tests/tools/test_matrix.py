@@ -97,7 +97,8 @@ def run_fake_kernel(laboratory: Path, script: str) -> Outcome:
 def test_builds_for_many_kernels_keep_the_modules_of_other_suites(
     test: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another suite may boot the same kernel at the same time, with modules of MODULES/KERNEL."""
+    """Another suite may boot the same kernel at the same time, with the modules in
+    MODULES/KERNEL."""
     built = []
 
     def record_and_fail_build(kernel: str, modules: Path, log: Path) -> Tally:

@@ -143,7 +143,8 @@ def test_module_without_kmarkers_tables_has_no_sites(
 
 
 def test_sites_refuses_files_other_than_modules(tmp_path: Path) -> None:
-    """A module is a relocatable ELF file, and the tables have pointers."""
+    """Refused are a linked program, a text file, and a module whose tables lack their
+    relocations."""
     program, text = tmp_path / "program", tmp_path / "text"
     text.write_text("no module")
     module = compile_fake_module(tmp_path, "int main(void) { return 0; }\n")

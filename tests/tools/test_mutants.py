@@ -46,7 +46,7 @@ def test_mutant_can_be_applied(mutant: Mutant) -> None:
 
 
 def make_result_patterns() -> list[re.Pattern[str]]:
-    """Return a pattern for each text in double quotes in tests/vm that may be the name of a result.
+    """Return a pattern for each quoted text in tests/vm that may be the name of a test result.
     The pattern matches any text in place of a shell variable."""
     scripts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "vm").rglob("*.sh"))
     texts = {text for script in scripts for text in re.findall(r'"((?:\\.|[^"\\\n])*)"', script)}
@@ -73,7 +73,8 @@ def test_kernel_results_named_by_mutants_exist() -> None:
 
 
 def read_case_sources() -> str:
-    """Return the sources that name C test cases, and results of the job that runs mutants."""
+    """Return the text of the C test cases and of the shell job that boots mutants: both contain the
+    names of tests."""
     folders = [ROOT / "tests" / name for name in ("common", "native", "kernel")]
     paths = [path for one in folders for path in one.rglob("*.c")]
     paths.append(ROOT / "tests" / "vm" / "jobs" / "mutant.sh")
