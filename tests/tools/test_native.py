@@ -217,7 +217,7 @@ def test_message_prefix_is_the_name_of_the_module() -> None:
 
 
 def test_total_lines_of_shim_headers_are_limited() -> None:
-    """The total number of lines of code of the headers is limited."""
+    """All headers in native/include/ together have at most SHIM_LINES lines of code."""
     names = [name for name in list_native_files() if name.startswith("native/include/")]
     assert len(names) > 20
     assert sum(count_code_lines(name) for name in names) <= SHIM_LINES
@@ -239,7 +239,8 @@ def test_every_not_shared_source_is_documented() -> None:
 
 
 def test_internals_names_the_shared_sources() -> None:
-    """Documentation/internals.md lists the shared files of each directory, or all others."""
+    """Documentation/internals.md lists the shared files of each directory, or, after "all but",
+    those that are not shared."""
     page = " ".join(read_source("Documentation/internals.md").split())
     text = page.split("both for the kernel and for user space: ")[1].split("`make -C native")[0]
     listed: set[str] = set()
@@ -330,8 +331,8 @@ PEERS = {"peer-lttng-ust.so": "lttng/tracepoint.h", "peer-sdt.so": "sys/sdt.h"}
 
 @pytest.mark.parametrize("present", [[], ["peer-lttng-ust.so"], ["peer-sdt.so"], list(PEERS)])
 def test_peer_is_built_only_with_its_header(present: list[str], tmp_path: Path) -> None:
-    """A peer is built only if the compiler finds its header. Only peers in `present` have
-    headers."""
+    """A peer (another tracer) is built only if the compiler finds its header. Only the peers in
+    `present` have headers."""
     for peer in present:
         header = tmp_path / "include" / PEERS[peer]
         header.parent.mkdir(parents=True)

@@ -383,8 +383,8 @@ def test_last_lines_of_a_program_explain_its_failure(
 
 
 def test_lines_of_a_pipe_are_read_to_the_end() -> None:
-    """A last line without a newline is a line. Only the last 4096 bytes of a very long unfinished
-    line are kept."""
+    """A last line without a newline is read, too. Only the last 4096 bytes of a very long
+    unfinished line are kept."""
     reading, writing = os.pipe()
     os.write(writing, b" one \n\ntwo\xff\n" + b"x" * 5000)
     with os.fdopen(reading, "rb") as pipe:
@@ -454,7 +454,8 @@ def test_the_only_cpu_is_never_excluded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_disturbances_are_appended_to_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disturbances are computed for the CPU in the env file, or for no CPU."""
+    """The disturbances are computed for the CPU that the env file names, or for no CPU if the file
+    names none."""
     asked = []
 
     def return_two_seconds(_before: object, _after: object, cpu: int) -> dict[str, float]:

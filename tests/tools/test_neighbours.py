@@ -178,7 +178,7 @@ def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
 
 
 def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load that gets the number of a CPU runs on this CPU alone."""
+    """A load whose command names a CPU runs on this CPU alone."""
     allowed, seen = os.sched_getaffinity(0), []
     monkeypatch.setattr(signal, "signal", lambda *_words: None)
     monkeypatch.setitem(neighbour.LOADS, "busy", lambda _: seen.append(os.sched_getaffinity(0)))

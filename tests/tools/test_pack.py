@@ -337,8 +337,8 @@ def test_only_whole_names_and_personal_paths_are_removed(
 
 
 def test_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer names are replaced first, because a shorter name may be a part of a longer name.
-    Common names, such as root, are left out."""
+    """Longer names come first, because they are replaced first: a shorter name may be a part of a
+    longer name. Common names, such as root, are left out."""
     monkeypatch.setattr(platform, "node", lambda: "pc1.example.org")
     monkeypatch.setattr(Path, "home", lambda: Path("/home/bo"))
     monkeypatch.setattr("getpass.getuser", lambda: "arabella")
@@ -381,8 +381,8 @@ def test_packed_run_is_named_after_date_and_cpu(env: dict[str, Any], name: str) 
 
 
 def test_listing_has_the_numbers_of_counts_and_samples() -> None:
-    """For counts of hardware events, the listing has only their number. The listed env.json is not
-    changed."""
+    """Instead of the counts of hardware events, the listing has only the number of these counts.
+    The env.json of the run is not changed."""
     text = "# schema=2\nhead\nnative,k,1,b\nnative,k,1,b\nvm,k,1,a\n"
     env: dict[str, Any] = {
         "tiers": [{"tier": "native", "counters": [1, 2, 3]}, {"tier": "vm", "counters": []}]

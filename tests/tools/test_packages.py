@@ -75,7 +75,7 @@ def list_default_modules() -> list[str]:
 
 
 def test_rpm_packages_require_no_library_that_nothing_includes() -> None:
-    """The sources include headers of the C library alone, which gcc requires."""
+    """The sources include no headers but those of the C library, which the package gcc requires."""
     spec = (ROOT / "packaging" / "kmarkers.spec").read_text(encoding="utf-8")
     assert re.findall(r"^(?:Build)?Requires: .*-devel\b", spec, re.M) == []
 
@@ -433,7 +433,7 @@ def test_compiler_command_of_the_manual_works(tmp_path: Path, programs: None) ->
 
 
 def test_failed_step_leaves_the_earlier_manual_pages(tmp_path: Path) -> None:
-    """scripts/install installs all files of build/man, so that folder is never incomplete."""
+    """scripts/install installs all files of build/man, so this folder must never be incomplete."""
     for name in ("scripts/man", "README.md", "Documentation/files.md", "include/kmarkers/version.h",
                  "include/kmarkers/marker.h"):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -213,7 +213,8 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 
 
 def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() -> None:
-    """A benchmark with exactly a fifth is not named. Variants without windows have no share."""
+    """A benchmark with exactly a fifth of flagged windows is not named. Variants without windows
+    have no share."""
     results = [
         make_result("a", "few", flagged=20, flags={"preempted": 15, "late": 5}),
         make_result("b", "more", flagged=21, flags={"preempted": 21}),
@@ -252,7 +253,7 @@ def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() 
     ],
 )
 def test_unknown_conditions_are_a_dash(env: dict[str, Any], shown: list[str]) -> None:
-    """A machine of which nothing says so is not one without a hypervisor."""
+    """If env.json does not say whether there is a hypervisor, a dash is shown, not "no"."""
     text = page.render_conditions_section_html(env, [])
     assert re.findall("<tr>.*?<td[^>]*>([^<]*)</td></tr>", text) == shown
 

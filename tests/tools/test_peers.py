@@ -39,8 +39,8 @@ FOUR_COPIES = {"peer-sdt-on", "peer-uprobe-optimised-on"}
 
 
 def test_missing_peer_is_reported(tmp_path: Path) -> None:
-    """If a peer is missing, a message names the packages to install, and the other variants are
-    still listed."""
+    """If a peer (another tracer) is missing, a message names the packages to install, and the other
+    variants are still listed."""
     program = tmp_path / "kmbench"
     program.write_bytes(KMBENCH.read_bytes())
     program.chmod(0o755)
@@ -225,8 +225,8 @@ def find_lttng_processes(ancestor_pid: int) -> list[int]:
 
 
 def test_lttng_does_not_run_on_the_measured_cpu_only(tmp_path: Path) -> None:
-    """The daemons of LTTng, and its threads in kmbench, may use all CPUs: on the measured CPU they
-    would disturb the measurement."""
+    """The daemons of LTTng, and the threads of LTTng in kmbench, are not pinned to the measured
+    CPU, where they would disturb the measurement, but may use all CPUs."""
     if not (NATIVE / "peer-lttng-ust.so").exists():
         pytest.skip("LTTng-UST is missing: run scripts/setup, which unpacks it")
 

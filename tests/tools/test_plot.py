@@ -107,7 +107,7 @@ def test_figures_without_worker_processes_are_the_same(
 
 
 def test_workers_leave_signals_of_the_terminal_to_the_main_process() -> None:
-    """A terminal sends SIGINT and SIGHUP to all these processes."""
+    """A terminal sends SIGINT and SIGHUP to the main process and to all worker processes."""
     if len(os.sched_getaffinity(0)) == 1:
         pytest.skip("workers need two CPUs")
     with raise_interrupt_on_signals(), workers.start_workers() as several:

@@ -89,8 +89,8 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
 
 
 def test_pairs_of_a_quiet_and_a_noisy_run_raise_few_alarms() -> None:
-    """The second run has ten times the noise of the first, as on a busier machine. Degrees of
-    freedom as for two runs with equal noise raise an alarm in 6 % of these pairs."""
+    """The second run has ten times the noise of the first, as on a busier machine. With the degrees
+    of freedom for equal noise, 6 % of these pairs would raise an alarm."""
     rng = np.random.default_rng(24)
     loud = 0
     for _ in range(SIMULATIONS):

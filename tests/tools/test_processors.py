@@ -15,7 +15,7 @@ from kmtools.suites import kernelpage, kernelsuite, pairs, processors
 from kmtools.suites.pairs import Combination
 
 ROW = Combination("6.1", "EPYC", "off", 4, "full")
-# A kernel that the first row does not have.
+# A kernel other than the kernel of the first row.
 OTHER_KERNEL = next(
     row.kernel
     for row in pairs.choose_tested_combinations()

@@ -271,7 +271,7 @@ def test_mutant_with_the_same_object_is_not_counted(tmp_path: Path) -> None:
 def test_mutant_listed_as_unnoticed_is_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A survivor in the list of unnoticed mutants does not lower the rate."""
+    """A survivor in the list of unnoticed mutants does not lower the rate of caught mutants."""
     table = tmp_path / "unnoticed.txt"
     table.write_text("A list.\n--- a.c\n@@ a-name: it has no effect.\n-two\n+changed 0\n")
     monkeypatch.setattr(mutants, "UNNOTICED", table)
@@ -668,7 +668,7 @@ def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.M
 def test_waiting_mutants_are_not_booted_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Running boots end by a signal. Boots that wait for a free guest never begin."""
+    """Running boots are ended by a signal. Boots that wait for a free guest never begin."""
     (tmp_path / "a.c").write_text("sound\n")
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "GUESTS", 1)
@@ -759,7 +759,7 @@ def test_kvm_is_tried_only_for_tests_that_may_use_kvm(
 ) -> None:
     """`kmarkers check` prints the accelerator, and may boot a kernel to choose the accelerator.
     Mutants of Python code and of code that runs in user space need no kernel. Some tests always
-    emulate."""
+    use emulation."""
     tried: list[str] = []
 
     def try_kvm(kernel: str, _: object) -> Accel:

@@ -89,8 +89,9 @@ def test_rates_have_three_significant_digits() -> None:
 
 
 def test_million_events_of_10_ns_use_1_percent_of_a_cpu() -> None:
-    """At 10 ns per event, a million events per second use 1 %. If the interval contains 0, the rate
-    is a lower limit. Both numbers are exact, except for rounding."""
+    """At 10 ns per event, a million events per second use 1 %, exact except for rounding. If the
+    interval of the cost contains 0, only an upper limit of the cost is known, so the rate is a
+    lower limit."""
     by_name = {cost.name: cost for cost in rates.compute_mechanism_costs(SUMMARY, ENV)}
     typed, jump = by_name["typed-direct-call"], by_name["sdt-jump"]
     assert typed.events_per_second_at_one_percent == pytest.approx(1e6, rel=1e-12)
@@ -272,7 +273,7 @@ def test_rates_are_printed_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPa
 def test_duration_of_a_tick_is_known_only_on_real_cpus(
     tier: str, emulated: str, khz: str, ns: float | None
 ) -> None:
-    """The field `unit` of env.json, which a file may lack, is not read."""
+    """The duration is computed without the field `unit` of env.json, which the file may lack."""
     own = {"tier": tier, "kernel": "k", "env": {"tsc_khz": khz, "emulated": emulated}}
     others = [{"tier": "native", "kernel": "u", "unit": "TSC cycles", "env": {}}]
     found = rates.compute_ns_per_tick({"tiers": [*others, own]})

@@ -25,7 +25,7 @@ FAKES = {
 
 @pytest.fixture(name="reader")
 def make_reader_script(tmp_path: Path) -> Path:
-    """Return a reader.sh that uses tmp_path instead of /sys/kernel."""
+    """Return a copy of reader.sh that uses tmp_path instead of /sys/kernel."""
     (tmp_path / "debug/kmarkers/markers/gone").mkdir(parents=True)
     (tmp_path / "tracing/instances").mkdir(parents=True)
     script = tmp_path / "reader.sh"
@@ -40,7 +40,7 @@ def list_instances(tmp_path: Path) -> list[Path]:
 def test_reader_removes_its_instance_if_the_marker_has_no_event(
     reader: Path, tmp_path: Path
 ) -> None:
-    """An instance has no event for a marker whose format cannot be printed."""
+    """A trace instance has no event for a marker whose format cannot be printed."""
     done = subprocess.run(["sh", str(reader), "gone"], check=False, capture_output=True, text=True)
     assert done.returncode and "events/kmarkers/gone/enable" in done.stderr
     assert not list_instances(tmp_path)

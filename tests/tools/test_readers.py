@@ -68,7 +68,7 @@ def test_names_that_are_too_long_are_refused(compiler: str, source: str, tmp_pat
 @pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
 def test_lttng_channel_argument_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
     """If a channel precedes the name of a marker, the first line of the error says what to write.
-    Without a channel, the marker compiles, also if a macro contains the format."""
+    Without a channel, the marker compiles, also if a macro is a part of the format."""
     function = f'#include <linux/marker.h>\nvoid f(int a) {{{{ {macro}({{0}}"nr %d", a); }}}}'
     first = find_compile_errors(compiler, function.format("kernel, sched_schedule, "), tmp_path)
     line = next(line for line in first.splitlines() if "error:" in line)

@@ -261,9 +261,9 @@ def test_header_of_a_benchmark_has_its_numbers_or_says_that_counts_are_exact(
     ],
 )
 def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> None:
-    """The interval of emulated ticks is in the cell of the cost; exact counts have no interval.
-    There are columns of core cycles, of blocks and of flagged windows only if a row has core
-    cycles, if rows differ in their number of blocks, and if a window is flagged."""
+    """The interval of emulated ticks is in the cell of the cost; exact counts have no interval. The
+    column of core cycles is shown only if a row has core cycles, the column of blocks only if rows
+    differ in their number of blocks, and the column of flagged windows only if one is flagged."""
     rows = [make_result("b", name, unit=unit, core=None) for name in ("v", "w")]
     assert [head for head, _, _ in restable.choose_columns(rows[:1])] == heads
 

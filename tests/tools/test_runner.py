@@ -222,9 +222,9 @@ def raise_given_error(error: Exception) -> Tally:
 def test_exception_of_a_suite_becomes_its_result(
     error: Exception, loud: bool, wanted: Tally, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A suite that prints to the terminal and cannot run is skipped; other suites fail. The time of
-    a suite that failed or cannot run is not stored, and does not change the expected times of other
-    suites."""
+    """If a suite that prints to the terminal cannot run, it is skipped; after any other exception,
+    a suite fails. In both cases, the time of the suite is not stored, and does not change the
+    expected times of other suites."""
     suite = Suite("x", lambda log: raise_given_error(error), "a thing", usual=7, loud=loud)
     history = History(suites.LOGS / "times.json")
     assert suites.run_suite(suite, history, "[2/3] ", 100.0) == wanted

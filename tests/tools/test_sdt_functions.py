@@ -86,8 +86,8 @@ def find_dynamic_linker(program: Path) -> str:
 
 
 def test_function_names_are_found_in_a_program_started_by_ld_so(program: Path, linker: str) -> None:
-    """Functions are found also if ld.so is started with the program as argument: /proc/self/exe is
-    then ld.so."""
+    """Functions are found also if ld.so is started with the program as argument, although
+    /proc/self/exe is then ld.so."""
     assert (
         capture_program_output(program) == capture_program_output(linker, program) == ("0 1\n", "")
     )
@@ -97,8 +97,8 @@ def test_function_names_are_found_in_a_program_started_by_ld_so(program: Path, l
 def test_function_names_are_found_in_a_program_with_a_long_path(
     program: Path, linker: str, tmp_path: Path, length: int
 ) -> None:
-    """Functions are found by ld.so also if the program's path is nearly as long as the kernel
-    allows."""
+    """Also if the program's path is nearly as long as the kernel allows, functions are found in the
+    program that ld.so has started."""
     folder = tmp_path
     while (left := length - len(f"{folder}/program")) > 1:
         folder /= "d" * min(left - 1, 200)

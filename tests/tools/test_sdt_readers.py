@@ -20,7 +20,8 @@ REMEDY = "run scripts/setup --tools"
 
 
 def run_reader(where: Path, *words: str | Path) -> str:
-    """Run a reader with `where` as home directory; return its output, or skip the test."""
+    """Run a program, such as a reader of SDT notes, with `where` as home directory. Return its
+    output, or skip the test if the program is missing."""
     reader = str(words[0])
     if not shutil.which(reader):
         remedy = "apt-get install systemtap" if reader == "stap" else REMEDY

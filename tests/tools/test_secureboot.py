@@ -146,7 +146,8 @@ def test_given_dkms_key_signs_kernel_and_modules(
     names: list[str],
 ) -> None:
     """A given key is copied before the first step. Without a given key, the first step makes a key.
-    Modules are signed in the tree of the kernel's suite, with the kernel's folders."""
+    Modules are signed in the tree of the kernel's suite, in which the kernel's folders are
+    mounted."""
     key = laboratory / "key"
     key.mkdir()
     (key / "mok.key").write_text("private")

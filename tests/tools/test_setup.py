@@ -169,7 +169,7 @@ def test_environment_of_a_moved_checkout_is_rebuilt(checkout: Checkout) -> None:
     assert checkout.run_setup("--bench") == (0, "setup: ready\n")
     activate = checkout.dir / "build/venv/bin/activate"
     assert str(checkout.dir / "build/venv") in activate.read_text()
-    # An environment of which a removal was interrupted is rebuilt, too.
+    # A Python environment whose removal was interrupted is rebuilt, too.
     (checkout.dir / "build/venv/pyvenv.cfg").unlink()
     assert checkout.run_setup("--bench") == (0, "setup: ready\n")
     assert (checkout.dir / "build/venv/pyvenv.cfg").exists()
@@ -177,8 +177,8 @@ def test_environment_of_a_moved_checkout_is_rebuilt(checkout: Checkout) -> None:
 
 @pytest.mark.skipif(Path("/usr/sbin/sshd").exists(), reason="an SSH server is installed")
 def test_incomplete_ssh_server_is_unpacked_again(checkout: Checkout) -> None:
-    """The first of three packages has the program, the others have its files. pip has nothing to
-    do."""
+    """The first of three packages has the program sshd, the others have its other files. pip has
+    nothing to install."""
     assert checkout.run_setup("--bench")[0] == 0
     for name in ("requirements-fleet.txt", "build/venv/.fleet"):
         (checkout.dir / name).touch()

@@ -73,7 +73,7 @@ def test_slope_of_two_points_is_exact() -> None:
 
 
 def test_slope_of_two_points_in_any_order_has_a_denominator_above_zero() -> None:
-    """A denominator below zero would make a cost of zero minus zero, which tables would show."""
+    """A denominator below zero would turn a cost of zero into -0, which tables would print."""
     assert fit_line([(3000, 9090), (1000, 5090)]) == (4000, 2000)
     assert fit_line([(3000, 90), (1000, 90)]) == fit_line([(1000, 90), (3000, 90)]) == (0, 2000)
 
@@ -543,7 +543,7 @@ BY_LAYOUTS = "code layouts differ, and more time does not help"
 def test_row_that_an_endless_run_leaves_unresolved_has_a_note(
     wide: tuple[float, float], endless: tuple[float, float] | None, note: str
 ) -> None:
-    """The difference is 0.4, or -0.4."""
+    """Both signs of the difference, 0.4 and -0.4, give the same note."""
     floor = Interval(-0.5, 0.1)
     group = make_group_with_margin(noise=verdicts.Difference([], 0.0, floor, floor, floor))
     for turn in (Interval, lambda lo, hi: Interval(-hi, -lo)):
@@ -557,7 +557,7 @@ def test_row_that_an_endless_run_leaves_unresolved_has_a_note(
 
 
 def test_notes_of_a_row_are_in_a_fixed_order() -> None:
-    """A row of counts has only the note about its counts."""
+    """A row of exact counts has only the note about its counts."""
     one, left_out = Interval(-0.1, 0.9), Interval(0.1, 0.9)
     noise = verdicts.Difference([], 0.0, Interval(0, 0), one, one)
     late = Lateness(share=0.5)

@@ -116,7 +116,7 @@ def test_each_stop_is_printed_before_kmbench_waits(
                     pytest.fail(f"kmbench does not ask for Enter: {shown}")
                 shown += piece
             os.write(main, answer)
-            # After the end of input, no stop waits.
+            # After the end of input, kmbench waits at no further stop.
             if answer != b"\x04":
                 assert len(parse_stops(shown.replace(PROMPT, ""))) == number + 1
         process.stdout.read()

@@ -119,7 +119,8 @@ def test_program_times_are_not_compared_with_cycles() -> None:
 
 @pytest.fixture(name="sites", scope="module")
 def measure_site_sizes() -> dict[str, dict[str, int]]:
-    """Return the sizes of each form of a site in bytes, keyed by the part of the object file."""
+    """Return the sizes of sites in bytes, keyed by form of the site, then by part of the object
+    file."""
     return {site.form: dict(site.sizes) for site in objects.measure_all_site_forms()}
 
 

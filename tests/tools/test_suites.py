@@ -69,7 +69,7 @@ def test_interrupted_suite_leaves_no_child_process(tmp_path: Path, number: signa
     check_that_signal_ends_children(SCRIPT, tmp_path, number)
 
 
-# A script that gets text from a shell, which writes until it is killed.
+# A script that reads the output of a shell, which writes until it is killed.
 FETCHING = """
 import sys
 sys.path.insert(0, "scripts")

@@ -212,7 +212,7 @@ def test_switching_of_the_reference_run_is_within_all_limits(tmp_path: Path) -> 
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:
         own = switching.select_points_of_tier(measured, tier, kernel)
-        # The reference run may be older than a limit, and lack the data that the limit needs.
+        # A reference run that is older than a limit may lack the data that the limit needs.
         known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]
         assert list_limit_outcomes(own) == {p.words: "kept" for p in known}
@@ -345,7 +345,8 @@ BATCH, STORES = "batched", "stores-alone"
 def test_value_at_its_limit_keeps_the_limit(
     tier: str, words: str, bound: str, points: list[tuple[str, int, float]], beyond: float
 ) -> None:
-    """The first of `points` is moved beyond the limit by a share of its value."""
+    """At the limit, `points` keep the limit. With the first point moved beyond the limit by the
+    share `beyond` of its value, they do not."""
     sign = -1 if "least" in bound else 1
     first, *others = points
     measured = [make_point(*first[:2], first[2] * (1 + sign * beyond))]

@@ -222,7 +222,7 @@ def test_semaphore_is_nonzero_while_gdb_has_a_breakpoint(compiler: str, tmp_path
     steps = ["break -probe-stap server:request__start", "ignore 1 3", "run", "delete", "continue"]
     commands = [word for step in steps for word in ("-ex", step)]
     text = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program)
-    # gdb stops at the fourth hit, and then removes its breakpoint.
+    # gdb stops the program at the fourth hit, and then removes the breakpoint.
     assert "described 4" in text
 
 

@@ -42,7 +42,7 @@ ROWS = 'BENCH_ROW("a", a), BENCH_ROW("a-clone", b)'
 
 
 def make_group(**changed: str) -> str:
-    """Return the source of a valid benchmark group, with some fields changed."""
+    """Return the C source of a benchmark group, which is valid except for the `changed` fields."""
     words = {"id": "1", "name": '"mine"', "rows": ROWS, "nr": "2", "loops": "1000, 2000, 3000"}
     return GROUP % {**words, **changed}
 
@@ -131,7 +131,8 @@ def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: 
 
 @pytest.mark.parametrize("word", ["start", "stop", "reset", ""])
 def test_control_words_of_the_kernel_are_no_benchmark_names(tmp_path: Path, word: str) -> None:
-    """A program with a single benchmark refuses the words that the file bench/control accepts."""
+    """A program with a single benchmark refuses the commands of the file bench/control, because it
+    has no benchmarks with these names."""
     source = tmp_path / "own.c"
     source.write_text(f"{HEAD}{make_group()}\n{USE}")
     program = build_outside_program(source, tmp_path / "own")
