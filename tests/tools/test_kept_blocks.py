@@ -47,14 +47,16 @@ def make_switch_lines(blocks: Iterable[int]) -> list[tuple[object, ...]]:
     ]
 
 
-def report_run(root: Path, kept: int, switched: int, capsys: pytest.CaptureFixture[str]) -> str:
+def report_run(
+    root: Path, loop_blocks: int, switch_blocks: int, capsys: pytest.CaptureFixture[str]
+) -> str:
     """Make a run with BLOCKS planned blocks of a loop and BLOCKS of switches, and report the run.
-    `kept` is the number of loop blocks that were kept, `switched` the number of switch blocks.
-    Return the summary and the tables as one line."""
+    `loop_blocks` and `switch_blocks` are the numbers of blocks that were kept. Return the summary
+    and the tables as one line."""
     planned = {"planned:arm-scaling": f"{BLOCKS} blocks in 40 s"}
     raw = rawdata.write_tier(root / "vm", BLOCKS, 1, [LOOP], False, emulated="1", **planned)
-    rawdata.write_raw(raw / "empty-loop.csv", make_loop_lines(kept))
-    rawdata.write_raw(raw / "arm-scaling.csv", make_switch_lines(range(switched)))
+    rawdata.write_raw(raw / "empty-loop.csv", make_loop_lines(loop_blocks))
+    rawdata.write_raw(raw / "arm-scaling.csv", make_switch_lines(range(switch_blocks)))
     assert main(["collect", str(root / "run"), f"--raw=vm={raw}"]) == 0
     capsys.readouterr()
     assert main(["report", str(root / "run"), "--no-figures"]) == 0

@@ -25,12 +25,12 @@ def replace_minimum_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
-def make_suite_result(results: int, *more: str) -> SimpleNamespace:
+def make_suite_result(results: int, *other_suites: str) -> SimpleNamespace:
     """Return the result of a boot in which the suite `orders` had `results` results, and each suite
-    of `more` had one."""
-    lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(more, results + 1)]
+    of `other_suites` had one."""
+    lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(other_suites, results + 1)]
     oks = "".join(f"ok {n} it works\n" for n in range(1, results + 1))
-    status = f"# suite: orders\n{oks}{''.join(lines)}1..{results + len(more)}\n"
+    status = f"# suite: orders\n{oks}{''.join(lines)}1..{results + len(other_suites)}\n"
     return SimpleNamespace(status=status, exit_code=0, ok=True)
 
 
@@ -71,17 +71,17 @@ def test_skipped_suite_does_not_fail_for_missing_results() -> None:
 
 
 def write_boot_results(
-    folder: Path, results: int, settings: kernelsuite.Settings | None, *before: str
+    folder: Path, results: int, settings: kernelsuite.Settings | None, *earlier: str
 ) -> None:
     """Write the files of a boot in which the suite `cases` had `results` results, or one failure if
-    `results` is 0, and each suite of `before` had one result. Without `settings`, vm.json is
-    missing."""
+    `results` is 0. Before `cases`, each suite of `earlier` had one result. Without `settings`,
+    vm.json is missing."""
     folder.mkdir(parents=True)
-    lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(before, 1)]
+    lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(earlier, 1)]
     lines.append("# suite: cases\n")
-    lines += [f"ok {n} a\n" for n in range(len(before) + 1, len(before) + results + 1)]
-    lines += [] if results else [f"not ok {len(before) + 1} a\n"]
-    plan = f"1..{len(before) + max(1, results)}\n"
+    lines += [f"ok {n} a\n" for n in range(len(earlier) + 1, len(earlier) + results + 1)]
+    lines += [] if results else [f"not ok {len(earlier) + 1} a\n"]
+    plan = f"1..{len(earlier) + max(1, results)}\n"
     (folder / "status.log").write_text("".join(lines) + plan)
     if settings is not None:
         (folder / VM_JSON).write_text(json.dumps({"accel": "tcg", "settings": settings}))

@@ -86,14 +86,14 @@ def test_too_few_rounds_have_no_interval() -> None:
     assert enough.verdict == "slower" and not enough.note
 
 
-def make_round_pairs(count: int, on: float, **more: str) -> list[CommandTime]:
-    """Return `count` rounds of a boot, in which a command takes `on` s in the state "on", and 2 s
-    in the state "off". `more` replaces fields."""
+def make_round_pairs(count: int, on_seconds: float, **more: str) -> list[CommandTime]:
+    """Return `count` rounds of a boot, in which a command takes `on_seconds` in the state "on", and
+    2 s in the state "off". `more` replaces fields."""
     one = replace(CommandTime("x", "b", "6.1", 2.0), **more)  # type: ignore[arg-type]
     return [
         replace(one, seconds=seconds, round=number, state=state)
         for number in range(1, count + 1)
-        for state, seconds in ((ON, on), (OFF, 2.0))
+        for state, seconds in ((ON, on_seconds), (OFF, 2.0))
     ]
 
 

@@ -408,12 +408,13 @@ def test_shortened_list_names_the_place_of_the_rest() -> None:
 
 
 def render_summary_parts(
-    grades: int, lacking: int, **more: Any
+    grades: int, unmeasured: int, **more: Any
 ) -> tuple[list[str], list[str], list[str]]:
     """Return the first lines, the body and all lines of the summary of a run. The body has a line
-    for each of `grades` grades, and a line for each of `lacking` unmeasured benchmarks."""
+    for each of `grades` grades, and a line for each of `unmeasured` benchmarks that were not
+    measured."""
     costs = find_marker_costs([make_result("mine", "none", None)], [])
-    reasons = {f"lacks:b{n}": f"no {n:02}" for n in range(lacking)}
+    reasons = {f"lacks:b{n}": f"no {n:02}" for n in range(unmeasured)}
     graded = [
         (make_tier(f"t{n}", False, **(reasons if n == 0 else {})), Grade(Level.GOOD, ()))
         for n in range(grades)

@@ -39,7 +39,7 @@ static int f(int a)
 %s
 }
 """
-# For each operator: a line of code, the changed line, and the name of the operator.
+# For each mutation operator: a line of code, the changed line, and the name of the operator.
 OPERATORS = (
     ("unlock(a);", "{ }", "delete statement"),
     ("goto out;", "{ }", "delete statement"),
@@ -59,7 +59,7 @@ OPERATORS = (
     ("x = f(a - 1, b) + c;", "x = c;", "drop left operand"),
     ("x = f(a - b->c, d);", "x = f(a, d);", "drop right operand"),
 )
-# Code in which no operator changes anything.
+# Code in which no mutation operator changes anything.
 SILENT = (
     *("/* a < b; */", "// if (a < 3)", "#define X(a) (a < 3)", "return a;", "int b;"),
     *('pr_info("3 < 4 %d", a + 3);', "struct foo *bar = baz;", "u32 x, y;", "const char *s = t;"),

@@ -133,7 +133,7 @@ int main(void)
 
 
 class ProgramGenerator:
-    """Generates a random program."""
+    """Generates a random C program with sites of SDT probes."""
 
     def __init__(self, seed: int) -> None:
         """Initialise the random number generator."""

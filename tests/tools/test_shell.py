@@ -84,8 +84,8 @@ def test_input_and_output_of_a_shell_must_be_terminals(
 
 
 class FakeShell:
-    """Replaces the parts of a shell: builds, tracers and the boot. `request` is the request of the
-    boot, `welcome` the text that the guest prints."""
+    """Replaces the parts of a shell in a test kernel: builds, tracers and the boot. `request` is
+    the request of the boot, `welcome` the text that the guest prints."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.result = Result(ok=True, out=tmp_path)

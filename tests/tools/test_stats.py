@@ -264,10 +264,11 @@ def test_difference_between_layouts_is_not_taken_for_correlation() -> None:
         (make_alternating_runs(6, 1), 1, 6),
         # In tables of the sign test, 20 independent values have the ranks 6 and 15.
         (make_alternating_runs(20, 1), 6, 15),
-        # The correlation time tau is 6.7 blocks: n / tau is 2, too small for a narrower interval.
+        # The correlation time tau is 6.7 blocks: n / tau is 2, rounded down, which is too small for
+        # a narrower interval than the whole range.
         (make_alternating_runs(2, 10), 1, 20),
-        # The correlation time tau is 2.15 blocks: n / tau is 18. In tables, 18 values have the
-        # ranks 5 and 14; 5 * 41 / 19 is 10.8.
+        # The correlation time tau is 2.15 blocks: n / tau is 18, rounded down. In tables, 18 values
+        # have the ranks 5 and 14; the scaled rank is 5 * 41 / 19, which is 10.8.
         (make_alternating_runs(10, 4), 10, 31),
     ],
 )
@@ -581,7 +582,7 @@ def test_notes_of_a_row_are_in_a_fixed_order() -> None:
     [
         (replace(NATIVE, env={"tsc_khz": "2500000"}), 2.5e6),
         (replace(NATIVE, env={"tsc_khz": "x"}), None),
-        # A kernel that could not find out the rate of its clock says 0.
+        # A kernel that could not find out the rate of its clock writes tsc_khz=0.
         (replace(NATIVE, env={"tsc_khz": "0"}), None),
         (NATIVE, None),
         (replace(NATIVE, env={"tsc_khz": "2500000"}, emulated=True), None),
