@@ -151,8 +151,8 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
-/* Count the sites that a pattern matches, and the copies of a site only once. Stop at @most. */
-unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most)
+/* Count the sites that a pattern matches, and copies of a site only once; stop at @max_sites. */
+unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int max_sites)
 {
 	struct sdt_table *table;
 	unsigned int i, nr = 0;
