@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def runs_clang(item: pytest.Item) -> bool:
-    """Return True if the compiler that a parameter of the test names is clang."""
+    """Return True if a parameter of the test names clang as the compiler."""
     values = item.callspec.params if hasattr(item, "callspec") else {}
     some = [values.get(name, "") for name in ("compiler", "language", "program")]
     return any(str(value).startswith("clang") for value in some)

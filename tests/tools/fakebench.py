@@ -89,7 +89,7 @@ class Machine:
     ) -> int:
         """Replace bench.build_modules(): record "own module" if `kmarkers_source` is given (for a
         module outside the tree), otherwise "modules"."""
-        # Suites of "make check" use the folder that is named like the kernel.
+        # The folder that is named like the kernel is for the suites of `make check`.
         assert out.name.endswith(("-bench", "-own"))
         self.record_step("own module" if kmarkers_source else "modules")
         return 0

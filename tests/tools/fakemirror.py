@@ -75,7 +75,7 @@ esac
 
 
 class FakeMirror:
-    """A mirror with the package make and two releases of a kernel package."""
+    """A mirror with the package `make` and two releases of a kernel package."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.dir = root / "mirror"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def run_git(tree: Path, *arguments: str) -> str:
-    """Run git in the directory `tree`, as a user with a name; return its output."""
+    """Run git in the directory `tree`, with a user name and an email address configured; return the
+    output of git."""
     options = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
     return subprocess.run(
         ["git", *options, *arguments], cwd=tree, check=True, capture_output=True, text=True

@@ -155,8 +155,9 @@ def test_each_module_header_compiles_in_its_own_module(share: Path, tmp_path: Pa
 
 
 def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
-    """Headers for modules compile before and after the definitions of DRIVER. <linux/marker.h> is
-    left out, because it defines MARK(), as DRIVER does."""
+    """Headers for modules compile if they are included before the definitions of DRIVER, and if
+    they are included after them. <linux/marker.h> is left out, because it defines MARK(), as DRIVER
+    does."""
     names = [name for name in list_module_headers(share) if name != "linux/marker.h"]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'

@@ -95,7 +95,10 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The loops at one place, and the costs of a nop in each round: side by side and spread. */
+/*
+ * The loops at one place, and the cost of a nop in each round.  In both arrays, index 0 is for nops
+ * side by side, and index 1 for spread nops.
+ */
 static struct place {
 	loop_fn chain, base, loops[2];
 	double *costs[2];

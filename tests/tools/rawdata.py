@@ -144,8 +144,9 @@ def write_tier(
     exact: bool = False,
     **env: str,
 ) -> Path:
-    """Write the raw directory `path` with the samples of `benches` and an env file, to which `env`
-    adds entries; return `path`."""
+    """Write the raw directory `path` with simulated samples of `benches` and an env file, to which
+    `env` adds entries; return `path`. With `exact`, the samples are instruction counts without
+    noise."""
     path.mkdir(parents=True, exist_ok=True)
     for index, bench in enumerate(benches):
         write_raw(

@@ -308,7 +308,8 @@ def test_aa_compares_runs_in_consecutive_pairs(
 def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Verdicts on clones, verdicts at the margin and missing verdicts are not counted."""
+    """Verdicts on clones, the verdict "differs" (a cost close to the margin) and missing verdicts
+    are not counted."""
     words = ["slower"] * 3 + ["faster"] * 2 + ["equivalent", "differs", "unresolved", "withheld"]
     runs = [
         make_aa_results(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words
@@ -360,7 +361,7 @@ def test_up_to_5_percent_of_clones_may_be_slower_or_faster(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: int, every: int,
     code: bool,
 ) -> None:  # fmt: skip
-    """Each clone that is judged slower or faster is marked in its line."""
+    """The printed line of each clone that is judged slower or faster has a mark."""
     words = ["slower", "faster"][:wrong] + ["equivalent"] * (every - wrong)
     rows = make_aa_results(*(("b", f"v{n}-clone", 0.0, word) for n, word in enumerate(words)))
     monkeypatch.setattr(aa, "measure_results", lambda *_: rows)

@@ -125,8 +125,8 @@ def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
 
 
 def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
-    """The reason contains QEMU's last line and the path of the log, also if the verdict is read
-    from memory."""
+    """The reason why KVM is not used contains the last line that QEMU printed and the path of the
+    log. A verdict that is read from memory has the same reason."""
     folder = write_trial_log("a")
     (folder / "qemu.log").write_text("first\nioctl(KVM_CREATE_VM) failed: 16 Device busy\n")
     broken = Result(reason="the guest ended", emulator_failed=True, out=folder)
@@ -429,7 +429,8 @@ def test_kvm_guest_sees_the_caches_of_its_host() -> None:
 
 
 def test_description_of_metal_tier_names_a_virtual_machine() -> None:
-    """The tier native is described without the virtual machine, which executes the same code."""
+    """The description of the tier native does not name the virtual machine, because code in user
+    space is the same in a virtual machine."""
     assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")
     said = sections.describe_tier(make_tier("metal", hypervisor="KVMKVMKVM"))
     assert said.startswith("The kernel that runs here, which is the kernel of a virtual machine.")

@@ -156,7 +156,8 @@ def test_ansible_check_mode_changes_nothing(fleet: AnsibleFleet) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving folders to another user needs root")
 def test_folder_of_another_user_is_refused_and_no_file_in_it_is_run(fleet: AnsibleFleet) -> None:
-    """Another user may have made the folder before, empty, with scripts, or as a link."""
+    """The folder that another user made is empty or contains a script. On a third machine, the
+    folder is a symbolic link."""
     target, executed = fleet.path / "target", fleet.path / "executed"
     target.mkdir(mode=0o755)
     for name in ("empty", "script", "link"):

@@ -236,7 +236,7 @@ def test_failed_atomic_write_leaves_no_temporary_file(tmp_path: Path) -> None:
 
 
 def test_file_behind_a_symbolic_link_is_replaced(tmp_path: Path) -> None:
-    """The link stays a link."""
+    """The target of the link is replaced, and the link stays a link."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder/file")
     for content in ("one", "two"):

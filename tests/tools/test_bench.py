@@ -332,8 +332,8 @@ def test_all_modules_that_bench_sh_loads_are_copied(machine: Machine, tmp_path: 
 
 @pytest.mark.usefixtures("machine", "built_modules")
 def test_modules_older_than_their_sources_are_refused(tmp_path: Path) -> None:
-    """A source in another directory may be newer than a module: a build then does not change the
-    module."""
+    """Only sources in the directory of a module must be older than the module, because a build does
+    not change the module if a source in another directory is newer."""
     module, source = tmp_path / "sdt" / "sdt.ko", tmp_path / "sdt" / "site.c"
     os.utime(module, (1000, 1000))
     for path in (source, tmp_path / "markers" / "new.c"):

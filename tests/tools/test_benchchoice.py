@@ -100,9 +100,9 @@ def test_emulated_test_kernel_is_booted_once(
 def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each boot has a seed of its own. Rows are judged first after 16 boots; here, they are
-    resolved then, because the samples have no noise. The live benchmarks are chosen as
-    for a real processor."""
+    """Each boot has a seed of its own. The rows are first judged after 16 boots, and are resolved
+    at once, because the samples have no noise. The live benchmarks are the same as on a real
+    processor."""
     told, usual = measure_two_guests(machine, monkeypatch, "kvm", False, capsys)
     assert [words["seed"] for words in told["vm"]] == [*range(1, 17)]
     assert len(told["icount"]) == 1 and told["icount"][0]["memory"] == 1024
@@ -236,8 +236,8 @@ def test_kernel_without_a_chosen_variant_is_not_booted(
 def test_tier_without_a_chosen_variant_does_not_end_the_run(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A program may list a variant that this machine lacks. Its samples are kept aside, and the
-    next tier is measured."""
+    """A program may list a variant that it cannot measure on this machine. The samples of the tier
+    are kept aside, and the next tier is measured."""
     monkeypatch.setattr(benchmark_names, "require_tier_patterns_match", lambda *_: None)
     monkeypatch.setattr(choice, "select_matching_benchmarks", lambda *_, **__: ["loop"])
     monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: {"loop": ["x", "y"]})
@@ -606,7 +606,7 @@ def test_samples_of_baseline_and_clone_are_kept_with_chosen_variants(
 
 
 def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
-    """benchmarks.csv may have several lines for a benchmark."""
+    """The variants of a benchmark may be in several lines of benchmarks.csv."""
     assert benchmark_names.get_benchmark_space("native") == "native"
     assert {benchmark_names.get_benchmark_space(tier) for tier in ("vm", "icount", "metal")} == {
         "kernel"
@@ -656,8 +656,8 @@ def test_progress_has_the_total_of_steps_from_the_first_on(
 def test_plan_has_the_number_of_blocks_of_each_tier(
     monkeypatch: pytest.MonkeyPatch, quick: bool, chosen: dict[str, Any], amounts: dict[str, int]
 ) -> None:
-    """The option for blocks replaces the numbers of blocks of all tiers, and leaves their numbers
-    of processes."""
+    """The option for blocks replaces the number of blocks of each tier, and does not change the
+    number of processes."""
     monkeypatch.setattr(benchrun, "identify_sources", lambda *words: {"words": words})
     monkeypatch.setattr(benchrun, "identify_machine", dict)
     more = {"program": "p", "module": "m", "budget": 7, "variants": ["v"]}

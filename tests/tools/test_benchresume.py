@@ -92,7 +92,7 @@ def test_collect_adds_no_other_samples_to_a_run_of_bench(
 def test_collected_run_has_no_results_of_earlier_samples(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """summary.json and report.html were made from the earlier samples."""
+    """summary.json and report.html, which were made from the earlier samples, are removed."""
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     for name in ("summary.json", "report.html"):

@@ -158,8 +158,9 @@ def test_objects_are_removed_after_a_build_has_ended(
 def test_only_a_successful_build_copies_its_modules(
     builds: FakeModuleBuilds, tmp_path: Path, code: int, makes: list[str]
 ) -> None:
-    """A successful build copies the modules that it has made; without any, it is an error. After a
-    failed build there are no modules. In all cases, the modules of an earlier build are removed."""
+    """A successful build copies the modules that it has made; if it has made none, an error is
+    raised. After a failed build there are no modules. In all cases, the modules of an earlier build
+    are removed."""
     assert isinstance(builds.make, threading.Event)
     builds.make.set()
     builds.code, builds.makes = code, makes

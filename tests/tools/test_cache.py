@@ -245,8 +245,9 @@ def test_untagged_cache_with_a_kernel_is_claimed(
 def test_only_the_default_directory_is_claimed_without_a_tag(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An earlier version of kmarkers wrote no tag. Files in other directories may be the user's.
-    Files that kmarkers did not make remain in each directory."""
+    """The default directory may have no tag, because an earlier version of kmarkers wrote none.
+    Files in another directory without a tag may belong to the user. Files that kmarkers did not
+    make remain in each directory."""
     monkeypatch.setattr(cache, "DEFAULT_CACHE", tmp_path / "b")
     said = (r"^nothing is removed: .* has no CACHEDIR\.TAG", "is not empty, and kmarkers did not")
     for name in "abc":

@@ -278,8 +278,8 @@ def test_help_takes_little_cpu_time() -> None:
 
 
 def test_command_starts_with_the_rest_of_an_environment(tmp_path: Path) -> None:
-    """After an interrupted removal of build/venv, its Python without pyvenv.cfg is not restarted
-    again and again."""
+    """An interrupted removal of build/venv may leave a Python without pyvenv.cfg in it. The command
+    restarts itself once with this Python, not again and again."""
     for name in ("scripts/kmtools", "build/venv/bin"):
         (tmp_path / name).mkdir(parents=True)
     command = shutil.copy(ROOT / "scripts" / "kmarkers", tmp_path / "scripts")

@@ -97,7 +97,8 @@ def test_clock_step_is_the_distance_of_more_than_one_pair(again: list[int], step
 
 @pytest.mark.parametrize(("shared", "step"), [(9, 26), (8, 1)])
 def test_nine_of_ten_windows_must_be_multiples_of_a_step(shared: int, step: float) -> None:
-    """The multiples are 26 times a prime number; the other windows are prime numbers."""
+    """`shared` of the ten windows take 26 ticks times a prime number. The other windows take a
+    prime number of ticks."""
     primes = (101, 103, 107, 109, 113, 127, 131, 137, 139)
     values = [26 * prime for prime in primes[:shared]] + [2659, 2663][: 10 - shared]
     assert find_integer_clock_step(np.array(values)) == step

@@ -14,8 +14,8 @@ from kmtools.report.resolving import LiveVerdicts
 
 
 class FakeClock:
-    """A simulated clock, and clusters that take ten seconds each. `calls` has the number and the
-    benchmarks of each measured cluster."""
+    """A simulated clock, and clusters (processes or boots) that take ten seconds each. `calls` has
+    the number and the benchmarks of each measured cluster."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0

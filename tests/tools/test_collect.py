@@ -286,8 +286,8 @@ def test_collect_refuses_a_block_that_lacks_windows_of_other_blocks(
 
 def write_raws_of_two_tiers(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
     """Write the raw directory of one process for the tier native, and of two processes for the tier
-    metal. `machines` are the texts of their files `machine`, or "". Return the loaded
-    directories."""
+    metal. `machines` has the text of the file `machine` for each tier; "" means no file. Return the
+    loaded directories."""
     raws = []
     for index, (tier, machine) in enumerate(zip(("native", "metal"), machines, strict=True)):
         raw = tmp_path / tier
@@ -435,8 +435,8 @@ def test_tiers_are_sorted_in_the_order_of_tables() -> None:
 
 
 def test_missing_tiers_are_named_once_for_each_reason() -> None:
-    """Warnings about one tier have neither missing tiers nor the command that resumes the run. An
-    older run has no such command."""
+    """Warnings about a single tier name neither missing tiers nor the command that resumes the run.
+    Runs of older versions have no such command."""
     missing: list[Any] = [
         {"tier": tier, "why": why} for tier, why in (("vm", "no"), ("native", "x"))
     ]

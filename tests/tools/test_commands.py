@@ -516,8 +516,8 @@ def test_missing_program_to_measure_sizes_of_sites_is_named(
 def test_command_sites_prints_a_table_of_sizes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The code is shown only for named forms. Without names, the number of recorded function
-    entries is shown."""
+    """If forms of a site are named on the command line, the table is followed by their code,
+    otherwise by the number of recorded function entries."""
     sizes = dict.fromkeys(objects.PARTS, 5)
     forms = [SimpleNamespace(form=form, sizes=sizes | {"text": text}, code=f"code of {form}")
              for form, text in (("none", 12345), ("marker-generic", 6), ("marker-immediate", 7))
@@ -769,8 +769,8 @@ def test_check_runs_each_needed_form_of_setup_once(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The command then starts again without the option --setup. A failed scripts/setup is reported,
-    and the remaining forms still run."""
+    """`kmarkers check` then starts again without the option --setup. If a call of scripts/setup
+    fails, the failure is reported, and the remaining calls are still made."""
     asked: list[Sequence[object]] = []
     started: list[object] = []
 

@@ -575,11 +575,11 @@ def test_relative_change_of_a_count_agrees_with_a_computation_by_hand(
 @pytest.mark.parametrize(
     ("variances", "degrees", "freedom"),
     [
-        # (3 + 1)^2 / (9 / 4 + 1 / 4) is 6.4.
+        # (3 + 1)^2 / (9 / 4 + 1 / 4) is 6.4, which is rounded down.
         ((3.0, 1.0), (4, 4), 6),
         ((1.0, 1.0), (4, 4), 8),
         ((0.0, 0.0), (4, 7), 11),
-        # (3 + 1)^2 / (9 / 4 + 1 / 2) is 5.8.
+        # (3 + 1)^2 / (9 / 4 + 1 / 2) is 5.8, which is rounded down.
         ((3.0, 1.0), (4, 2), 5),
         ((3.0, 0.0), (4, 2), 4),
     ],
@@ -692,8 +692,9 @@ def test_equivalence_needs_the_95_percent_interval_of_the_row_alone(
 
 @pytest.mark.parametrize("comparisons", [1, 5])
 def test_error_probability_is_divided_by_judged_rows_and_comparisons(comparisons: int) -> None:
-    """Two shares are judged; a baseline is judged only on request. With an error of 1 % in all,
-    Student's t for two degrees of freedom is the square root of 2 / (p (2 - p)) - 2."""
+    """Two rows with relative costs are judged; a baseline is judged only on request. With a total
+    error probability of 1 %, Student's t for two degrees of freedom is the square root of
+    2 / (p (2 - p)) - 2."""
     row = make_timed_row([0.9, 1.1])
     rows = [replace(row, name=RowName("native", "b", name)) for name in ("x", "y")]
     rows.append(replace(row, name=RowName("native", "b", "none"), kind=WHOLE))
@@ -713,8 +714,8 @@ def test_baselines_are_judged_only_on_request() -> None:
 
 
 def test_noise_floor_of_a_benchmark_does_not_apply_to_its_baseline() -> None:
-    """The clone changes by 5 %, which is the noise floor of the shares alone: a baseline that
-    costs 2 % more is slower."""
+    """The clone changes by 5 %, which is the noise floor of the relative costs alone: a baseline
+    that costs 2 % more is slower."""
     row = make_timed_row([1.0] * 3)
     baseline = replace(row, name=RowName("native", "b", "none"), kind=WHOLE)
     clone = replace(row, name=RowName("native", "b", "none-clone"))
@@ -807,10 +808,10 @@ def test_interval_of_a_change_agrees_with_the_delta_method(
     processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
 ) -> None:
     """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand with
-    the delta method. Welch's formula gives 3.9 degrees of freedom, for which Student's t is that
-    of three, 3.182. With one process, the
-    interval over layouts is included; t for two degrees of freedom is 4.303. Layouts that cost
-    nothing in a run, or that only one run has, are ignored."""
+    the delta method. Welch's formula gives 3.9 degrees of freedom, which are rounded down to three:
+    Student's t is 3.182. With one process, the interval over layouts is included; t for two degrees
+    of freedom is 4.303. Layouts that cost nothing in a run, or that only one run has, are
+    ignored."""
     a = make_timed_row([9, 10, 11], resolution=resolution, at0=10, at1=10, at2=10, at3=0, at4=10)
     layouts = {f"at{n}": cost for n, cost in enumerate(costs)} | {"at3": 50.0, "at5": 50.0}
     b = make_timed_row([11, 12, 13], processes, resolution, **layouts)
@@ -1218,7 +1219,8 @@ def test_runs_need_a_row_that_can_be_compared(rows: Sequence[str], why: str) -> 
 
 
 def test_each_run_is_compared_with_the_first() -> None:
-    """A run without a common row is a fault, or an error if faults are not gathered."""
+    """If a run has no row in common with the first run, compare_runs() adds a message to the given
+    list of faults; without a list, it raises an error."""
     row = make_timed_row([5.0, 5.1])
     rows = {name: [replace(row, name=RowName("native", "b", name))] for name in "vw"}
     runs = [ComparedRun(n, {}, rows[v]) for n, v in (("a", "v"), ("b", "v"), ("c", "w"))]
@@ -1244,7 +1246,7 @@ def test_pairs_of_runs_share_the_error_probability() -> None:
 
 @pytest.mark.parametrize(("count", "shown"), [(7, 7), (8, 6)])
 def test_head_of_a_comparison_has_at_most_seven_remarks(count: int, shown: int) -> None:
-    """One more line is allowed for rows that one run lacks."""
+    """One more line may name the rows that one run lacks."""
     grades = [f"grade {n}" for n in range(count)]
     kernels = [f"{n}.0" for n in range(count + 1)]
     gone = replace(make_row_change("v", 0.0, MISSING), b=None, note="only in A")

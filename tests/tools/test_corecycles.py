@@ -116,8 +116,8 @@ def test_description_of_core_cycles_names_their_source() -> None:
     ],
 )
 def test_tier_without_core_cycles_has_no_core_cycle_ratio(unknown: Tier) -> None:
-    """A tier of an emulated CPU, and a tier whose env file names no known
-    source of core cycles, have no core cycles."""
+    """A tier of an emulated CPU, and a tier whose env file names no known source of core cycles,
+    have no core cycles."""
     assert estimate_core_cycle_ratio(unknown, [make_cycle_window(1000, 1500)]) is None
 
 

@@ -122,8 +122,9 @@ def test_list_of_cpus_is_parsed(text: str, cpus: set[int]) -> None:
 
 
 def test_lines_that_are_no_counters_of_a_cpu_are_skipped() -> None:
-    """CPUs that are offline have no column, so columns are named by the first line. Lines with
-    another number of columns, or without numbers, do not count interrupts of CPUs."""
+    """CPUs that are offline have no column in /proc/interrupts, so the first line says which CPU a
+    column is for. Lines with another number of columns, or without numbers, do not count interrupts
+    of CPUs."""
     text = "       CPU0   CPU2\n 4:  10  20  edge\nX:  1  x\nMIS: 3\nLOC: 1 2\nPIN: 5 6 7\n"
     assert disturbance.parse_interrupt_counts(text) == {0: 16, 2: 28}
     stat = "cpu 9 9\n\ncpu10 1 2\ncpufreq 3\nctxt 4\n"
@@ -316,7 +317,7 @@ def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
 @pytest.mark.parametrize(
     ("env", "found", "words"),
     [
-        # A counter at its limit is no cause.
+        # A counter that does not exceed its limit is no cause.
         ({"steal_seconds": "0.5"}, Lateness(share=0.1), "vary by themselves"),
         ({"steal_seconds": "0.6"}, Lateness(share=0.1), "a hypervisor took the CPU away"),
         ({"others_seconds": "5"}, Lateness(share=0.1), "vary by themselves"),

@@ -106,8 +106,7 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The run is interrupted after the native tier; the summary names the
-    missing tiers."""
+    """The run is interrupted after the native tier; the summary names the missing tiers."""
     machine = Machine(tmp_path, monkeypatch)
     monkeypatch.setattr("fakebench.LOOP", LOOP)
     machine.trouble["vm"] = KeyboardInterrupt()
@@ -264,8 +263,8 @@ sys.exit(cli.main())
 def test_error_is_the_last_line_of_a_log(
     tmp_path: Path, error: str, code: int, redirection: str, lines: list[str]
 ) -> None:
-    """If both streams are redirected to a file, the error follows the output, although the output
-    is buffered. A full standard output changes neither the error nor the exit code."""
+    """If stdout and stderr are redirected to the same file, the error follows the output, although
+    the output is buffered. A full standard output changes neither the error nor the exit code."""
     (tmp_path / "program").write_text(FAILING % error)
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} program {redirection}"],

@@ -48,7 +48,7 @@ def run_make(where: Path, *make_arguments: str) -> subprocess.CompletedProcess[s
 
 
 class LinkedProgram:
-    """A linked program: its functions, its text, and its records of entries and exits."""
+    """A linked program: its functions, its text section, and its records of entries and exits."""
 
     def __init__(self, program: Path, scratch: Path) -> None:
         self.program, self.scratch = program, scratch

@@ -256,8 +256,9 @@ def test_rows_of_switches_are_ordered_by_tier_sites_and_kernel() -> None:
 
 
 def test_loop_rows_are_shares_of_the_baseline_or_whole() -> None:
-    """Without a clone there is no baseline, and all rows are whole. A variant that shares no block
-    with the baseline has no row. The clock step is stored relative to the variant's cost."""
+    """Without a clone there is no baseline, and the costs of all rows are absolute (WHOLE). A
+    variant that shares no block with the baseline has no row. The clock step is stored relative to
+    the variant's cost."""
     base = [Slope(n, n % 4, 4) for n in range(16)]
     slopes = {
         "x": [one._replace(top=6) for one in base],

@@ -437,7 +437,7 @@ Costs = dict[str, independent.SiteCost]
 
 
 def make_site_costs(together: float, spread: float, half_width: float = 0.0) -> Costs:
-    """Return two costs of a site, which have the same half width."""
+    """Return the costs of a site in both arrangements, with intervals of the same half width."""
     return {
         "together": independent.SiteCost(together, half_width),
         "spread": independent.SiteCost(spread, half_width),
@@ -491,8 +491,8 @@ def test_independent_program_must_give_the_same_cost(
 def test_costs_with_wide_intervals_are_not_judged(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If the interval of an arrangement is too wide in each try, the exit code is 2, and a message
-    names the arrangement."""
+    """If the interval of an arrangement of sites ("together" or "spread") is too wide in each try,
+    the exit code is 2, and a message names the arrangement."""
     wide = {**THEIRS, "spread": independent.SiteCost(0.0, 0.031)}
     monkeypatch.setattr(independent, "measure_kmbench_costs", lambda _number, _plan: wide)
     monkeypatch.setattr(independent, "measure_nopcost_costs", lambda _program, _rounds: THEIRS)
@@ -972,7 +972,7 @@ def test_simulated_late_windows_follow_their_disturbance() -> None:
         and slower.max() < 1.53
         and slower.mean() == pytest.approx(1.35, abs=0.03)
     )
-    # The variant `large` adds 3 ticks, or 6 in a stretch.
+    # The variant `large` adds 3 ticks, or 6 in a late stretch.
     large = 27 + stretches[late][:, 3].mean(axis=1)
     assert large / slower == pytest.approx(30, abs=0.5)
     for one_sided in (False, True):

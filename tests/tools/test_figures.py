@@ -294,7 +294,7 @@ def test_outline_of_a_distribution_ends_at_its_base_line(width: int) -> None:
 
 
 def test_each_verdict_is_counted_once_per_variant() -> None:
-    """Baselines and clones are not counted, and each verdict is counted once per variant."""
+    """The verdicts on baselines and clones are not counted."""
     results = [
         make_result("b", "none", None),
         make_result("b", "none-clone"),

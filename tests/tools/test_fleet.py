@@ -494,7 +494,8 @@ def test_busy_and_total_cpu_seconds_are_read_from_proc_stat() -> None:
 def make_cost_row(
     variant: str, cost: float, kind: str = rows.WHOLE, poor: str = "", at: int = 0
 ) -> rows.Row:
-    """Return a row of one process."""
+    """Return a row of one process, measured at the code layout `at`; `poor` is the reason for a
+    poor grade."""
     name = rows.RowName("native", "b", variant)
     return rows.Row(
         name, "k", "ns", kind, "none", cost, 8, 1, np.array([cost]), {},

@@ -341,9 +341,9 @@ def test_lockup_message_triggers_an_inspection_at_once(tmp_path: Path) -> None:
 
 
 class FakeGuest:
-    """Replaces the clock and the monitor of the module watch. `times` lists the times of the
-    inspections, `open` is the number of open connections. The guest hangs if `finding` is set; its
-    monitor fails if `error` is set."""
+    """Replaces the clock and the monitor that the Python module `watch` uses. `times` lists the
+    times of the inspections, `open` is the number of open connections. The guest hangs if `finding`
+    is set; its monitor fails if `error` is set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -427,7 +427,8 @@ def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
 def test_inspection_is_due_at_once_after_each_new_lockup_message(
     tmp_path: Path, guest: FakeGuest, said: str, at_once: bool
 ) -> None:
-    """A message that was in the log before, or that disappears, is not new. Both logs are read."""
+    """A message that a log had before the first check is not new, and neither is a message in a log
+    that has become shorter. New lines of both logs are searched."""
     logs = [tmp_path / "status.log", tmp_path / "console.log"]
     logs[0].write_text(f"{said}\n")
     watched = Watch(tmp_path / "qmp", logs, 60.0, tmp_path / LOOK_LOG)

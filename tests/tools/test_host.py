@@ -142,8 +142,9 @@ def test_benchmark_waits_while_the_load_of_a_build_falls(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`slept` has the seconds that are left after each wait. With -f, the benchmark does not wait.
-    A rising load does not come from a build that has ended, so waiting stops."""
+    """For each wait, `slept` has the seconds that the script may still wait afterwards. With -f,
+    the benchmark does not wait. A rising load does not come from a build that has ended, so waiting
+    stops."""
     write_system_file(tmp_path, "proc/loadavg", f"{loads[0]} 0.20 0.10 1/100 1")
     later = [f"{load} 0.20 0.10 1/100 1" for load in loads[1:] or loads]
     write_system_file(tmp_path, "loads", "\n".join(later))

@@ -97,8 +97,8 @@ def test_kernel_configuration_is_read_from_proc_else_from_boot(root: Path) -> No
 
 
 def test_only_parameters_that_affect_timing_are_recorded(root: Path) -> None:
-    """Of the command line, only a hash is recorded besides these parameters. Words after -- are for
-    init."""
+    """Besides these parameters of the kernel, only a hash of its command line is recorded. Words
+    after -- are for init."""
     line = "root=/dev/sda mitigations=off nopti isolcpus=1 tscx=1 quiet nosmt=force -- idle=poll"
     write_file(root / "proc/cmdline", f"{line}\n")
     assert hostenv.describe_kernel_command_line() == {

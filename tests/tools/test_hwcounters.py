@@ -51,8 +51,9 @@ def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
 
 
 def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
-    """The number of events is the median over the processes that counted, with two processes the
-    mean; the share is the smallest. A share may be 0 or 1."""
+    """The number of events is the median over the processes that counted, which is the mean of two
+    processes. The share of the time in which the counter was active is the smallest share of these
+    processes. A share may be 0 or 1."""
     for number, rows in enumerate(("b,y,cycles,4,1\na,x,cycles,3,1\n", "b,y,cycles,7,0\n", "")):
         part = tmp_path / str(number)
         part.mkdir()
