@@ -29,21 +29,21 @@ class FakeCpu:
     stack: list[int] = field(default_factory=list)
     next: Callable[[FakeCpu], None] = lambda cpu: None
 
-    def format_registers(self, number: int) -> str:
+    def format_registers(self, cpu_number: int) -> str:
         """Return the output of `info registers` for this CPU."""
         self.next(self)
         return (
-            f"\r\nCPU#{number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
-            f"RSI=0 RDI=0 RBP=0 RSP={get_stack_pointer(number):016x}\r\n"
+            f"\r\nCPU#{cpu_number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
+            f"RSI=0 RDI=0 RBP=0 RSP={get_stack_pointer(cpu_number):016x}\r\n"
             f"RIP={self.place:016x} RFL={self.flags:08x} [---Z-P-] CPL={3 if self.user else 0}"
             f" II=0 A20=1 SMM=0 HLT={int(self.halted)}\r\n"
             f"GDT=     fffffe0000001000 0000007f\r\nIDT=     {IDT:016x} 00000fff\r\n"
         )
 
 
-def get_stack_pointer(number: int) -> int:
-    """Return the stack pointer of CPU `number`."""
-    return 0xFFFFC90000000000 + number * 0x10000
+def get_stack_pointer(cpu_number: int) -> int:
+    """Return the stack pointer of CPU `cpu_number`."""
+    return 0xFFFFC90000000000 + cpu_number * 0x10000
 
 
 def make_idt_entry(handler: int) -> list[int]:

@@ -25,8 +25,10 @@ class Terminal:
     if the alternate screen is shown, `cursor` if the cursor is visible, and `wraps` if long lines
     are wrapped."""
 
-    def __init__(self, words: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
-        """Start the program `words`; `size` is width and height."""
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], size: tuple[int, int]
+    ) -> None:
+        """Start the program `command`; `size` is width and height."""
         self.said, self.colours, self.beyond = "", 0, 0
         self.other, self.cursor, self.wraps = False, True, True
         self._left, self._x, self._y = "", 0, 0
@@ -34,7 +36,7 @@ class Terminal:
         self.status: int | None = None
         self.pid, self._fd = pty.fork()
         if not self.pid:
-            os.execve(words[0], list(words), dict(env))
+            os.execve(command[0], list(command), dict(env))
         self.resize(*size)
 
     def resize(self, width: int, height: int) -> None:

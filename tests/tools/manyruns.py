@@ -51,15 +51,15 @@ class RunWriter:
             for b, v, process, block, loops in self.windows
         ]
 
-    def write_run(self, number: int, slower: float = 1.0) -> Path:
-        """Write run `number`; all its costs are multiplied by `slower`."""
+    def write_run(self, number: int, cost_factor: float = 1.0) -> Path:
+        """Write run `number`; all its costs are multiplied by `cost_factor`."""
         rng = np.random.default_rng(number)
         run = self.folder / f"machine-{number:05}"
         run.mkdir(parents=True)
         cpu, microcode = CPUS[number % 2]
         kernel = KERNELS[number // 2 % 2]
         noise = 1 + NOISE * rng.standard_normal(len(self.costs))
-        costs = self.costs * noise * slower * (self.more if number % 2 else 1.0)
+        costs = self.costs * noise * cost_factor * (self.more if number % 2 else 1.0)
         ticks = np.rint(90 + costs).astype(int).tolist()
         begin, end = f"native,{kernel},", f",{UNIT_TSC},,\n"
         body = "".join([f"{begin}{head}{t}{end}" for head, t in zip(self.heads, ticks)])
@@ -80,22 +80,23 @@ def write_runs(folder: Path, count: int) -> list[Path]:
     return [writer.write_run(number) for number in range(count)]
 
 
-def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> None:
-    """Write `count` runs with estimates.json. Only the first `different` runs differ; all further
+def write_runs_with_estimates(folder: Path, count: int, distinct: int = 20) -> None:
+    """Write `count` runs with estimates.json. Only the first `distinct` runs differ; all further
     runs are copies of these runs."""
-    made = write_runs(folder, min(count, different))
+    made = write_runs(folder, min(count, distinct))
     for run in made:
         estimates.load_estimates(run)
     for number in range(len(made), count):
         shutil.copytree(made[number % len(made)], folder / f"machine-{number:05}")
 
 
-def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") -> None:
+def write_dated_runs(folder: Path, count: int, first_costlier_run: int, name: str = "run") -> None:
     """Write `count` runs of different days to directories called `name`-NUMBER. Runs from number
-    `since` on have the second CPU model, on which the variant in COSTLIER costs 1 % more."""
+    `first_costlier_run` on have the second CPU model, on which the variant in COSTLIER costs 1 %
+    more."""
     writer = RunWriter(folder)
     for number in range(count):
-        later = number >= since
+        later = number >= first_costlier_run
         run = writer.write_run(2 * number + later)
         env = json.loads((run / "env.json").read_text())
         env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"

@@ -71,7 +71,7 @@ PREFIXED = re.compile(
 )
 
 
-@pytest.fixture(name="share", scope="module")
+@pytest.fixture(name="installed_kmarkers", scope="module")
 def install_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run `scripts/install dev`; return the directory share/kmarkers of the installation, which has
     the headers."""
@@ -83,54 +83,63 @@ def install_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "usr" / "share" / "kmarkers"
 
 
-def test_all_included_headers_are_installed(share: Path) -> None:
-    headers = list((share / "include").rglob("*.h"))
+def test_all_included_headers_are_installed(installed_kmarkers: Path) -> None:
+    headers = list((installed_kmarkers / "include").rglob("*.h"))
     assert len(headers) > 25
     named = {name for path in headers for name in INCLUDED.findall(path.read_text())}
     ours = {name for name in named if (ROOT / "include" / name).is_file()}
     assert "compat/tracepoint.h" in ours
-    assert [name for name in sorted(ours) if not (share / "include" / name).is_file()] == []
+    assert [
+        name for name in sorted(ours) if not (installed_kmarkers / "include" / name).is_file()
+    ] == []
 
 
-def list_public_header_names(share: Path) -> list[str]:
+def list_public_header_names(installed_kmarkers: Path) -> list[str]:
     """Return the public headers as names for #include."""
-    found = sorted((share / "include").glob("[kl]*/*.h"))
-    return [str(path.relative_to(share / "include")) for path in found]
+    found = sorted((installed_kmarkers / "include").glob("[kl]*/*.h"))
+    return [str(path.relative_to(installed_kmarkers / "include")) for path in found]
 
 
-def test_each_header_for_user_space_compiles(share: Path, tmp_path: Path) -> None:
+def test_each_header_for_user_space_compiles(installed_kmarkers: Path, tmp_path: Path) -> None:
     flags = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-D_GNU_SOURCE"]
-    flags += [f"-I{share}/native/include", f"-I{share}/include", "-fsyntax-only"]
+    flags += [
+        f"-I{installed_kmarkers}/native/include",
+        f"-I{installed_kmarkers}/include",
+        "-fsyntax-only",
+    ]
     for name in ("kmarkers/user.h", "linux/marker.h", "linux/immediate.h", "kmarkers/sdt.h"):
         source = tmp_path / "program.c"
         source.write_text(f"#include <{name}>\nint main(void) {{ return 0; }}\n")
         subprocess.run(["gcc", *flags, source], check=True)
 
 
-def list_module_headers(share: Path) -> list[str]:
+def list_module_headers(installed_kmarkers: Path) -> list[str]:
     """Return the public headers for modules as names for #include."""
     names = [
         name
-        for name in list_public_header_names(share)
-        if Path(name).name not in PROGRAMS and PART not in (share / "include" / name).read_text()
+        for name in list_public_header_names(installed_kmarkers)
+        if Path(name).name not in PROGRAMS
+        and PART not in (installed_kmarkers / "include" / name).read_text()
     ]
     assert len(names) > 20
     return names
 
 
-def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
-    """Build a module from each source text in `texts`, which is keyed by module name; fail if the
-    compiler reports an error or a warning."""
+def build_client_modules(
+    installed_kmarkers: Path, tmp_path: Path, source_texts: dict[str, str]
+) -> None:
+    """Build a module from each source text in `source_texts`, which is keyed by module name; fail
+    if the compiler reports an error or a warning."""
     kernel = catalogue.get_default_kernel_name()
     if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
     if not catalogue.find_unpacked_kernel(kernel):
         pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
     source = tmp_path / "client"
-    shutil.copytree(share, source / "km")
-    for name, text in texts.items():
+    shutil.copytree(installed_kmarkers, source / "km")
+    for name, text in source_texts.items():
         (source / f"{name}.c").write_text(text)
-    objects = " ".join(f"{name}.o" for name in texts)
+    objects = " ".join(f"{name}.o" for name in source_texts)
     # The modules of kmarkers are not built, so no Module.symvers has their symbols.
     # KBUILD_MODPOST_WARN, set below, makes modpost only warn about missing symbols.
     place = "KMARKERS := $(src)/km\nKMARKERS_SYMVERS :=\ninclude $(src)/km/kmarkers.mk\n"
@@ -144,21 +153,25 @@ def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> 
     assert [line for line in said if re.search(r"(error|warning):", line, re.IGNORECASE)] == []
 
 
-def test_each_module_header_compiles_in_its_own_module(share: Path, tmp_path: Path) -> None:
+def test_each_module_header_compiles_in_its_own_module(
+    installed_kmarkers: Path, tmp_path: Path
+) -> None:
     texts = {}
-    for number, name in enumerate(list_module_headers(share)):
+    for number, name in enumerate(list_module_headers(installed_kmarkers)):
         more = TYPED if name == "kmarkers/typed.h" else ""
         texts[f"client{number}"] = (
             f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
         )
-    build_client_modules(share, tmp_path, texts)
+    build_client_modules(installed_kmarkers, tmp_path, texts)
 
 
-def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
+def test_headers_compile_in_a_driver_with_conflicting_names(
+    installed_kmarkers: Path, tmp_path: Path
+) -> None:
     """Headers for modules compile if they are included before the definitions of DRIVER, and if
     they are included after them. <linux/marker.h> is left out, because it defines MARK(), as DRIVER
     does."""
-    names = [name for name in list_module_headers(share) if name != "linux/marker.h"]
+    names = [name for name in list_module_headers(installed_kmarkers) if name != "linux/marker.h"]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'
     head = "#include <linux/module.h>\n"
@@ -166,13 +179,13 @@ def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_pat
         "before": f"{head}{DRIVER}{includes}{end}",
         "after": f"{head}{includes}{DRIVER}{end}",
     }
-    build_client_modules(share, tmp_path, texts)
+    build_client_modules(installed_kmarkers, tmp_path, texts)
 
 
-def test_public_names_have_a_prefix_or_are_historical(share: Path) -> None:
+def test_public_names_have_a_prefix_or_are_historical(installed_kmarkers: Path) -> None:
     found = set()
-    for name in list_module_headers(share):
-        text = (share / "include" / name).read_text()
+    for name in list_module_headers(installed_kmarkers):
+        text = (installed_kmarkers / "include" / name).read_text()
         found |= set(re.findall(r"^#\s*define\s+(\w+)", text, re.MULTILINE))
         found |= set(re.findall(r"^(?:struct|union|enum) (\w+) \{", text, re.MULTILINE))
         found |= set(re.findall(r"^[a-z][\w \*]*?\b([a-z_]\w*)\([^;{]*[;{]", text, re.MULTILINE))

@@ -27,24 +27,24 @@ def make_targets(*targets: object) -> None:
     subprocess.run([str(word) for word in build_make_command(*targets)], check=True)
 
 
-def run_program(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
+def run_program(*command: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; with `one_cpu`, on a single CPU."""
-    text = [str(word) for word in words]
+    text = [str(word) for word in command]
     if one_cpu:
         text = ["taskset", "1", *text]
     return subprocess.run(text, capture_output=True, text=True, timeout=60, check=False)
 
 
-def run_kmbench(*words: object) -> subprocess.CompletedProcess[str]:
+def run_kmbench(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run kmbench."""
-    return run_program(KMBENCH, *words)
+    return run_program(KMBENCH, *arguments)
 
 
 def run_kmbench_with_failing_call(
-    failure: str, *words: object, one_cpu: bool = False
+    failure: str, *arguments: object, one_cpu: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run kmbench while a system call fails. `failure` names the call and the error: CALL=ERRNO."""
-    return run_program(NATIVE / "deny", failure, "--", KMBENCH, *words, one_cpu=one_cpu)
+    return run_program(NATIVE / "deny", failure, "--", KMBENCH, *arguments, one_cpu=one_cpu)
 
 
 def read_env_file(directory: Path) -> dict[str, str]:

@@ -57,10 +57,10 @@ def write_run_of_a_million_samples(path: Path) -> Path:
     return path
 
 
-def measure_cpu_seconds(*words: object) -> float:
+def measure_cpu_seconds(*arguments: object) -> float:
     """Run Python with these arguments; return the CPU time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, *map(str, words)]
+    command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -86,14 +86,16 @@ BENCHES = (
 )
 
 
-def make_correlated_series(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float64]:
-    """Return an autoregressive series of `n` values with the coefficient `rho` and unit
+def make_correlated_series(
+    rng: np.random.Generator, count: int, correlation: float
+) -> NDArray[np.float64]:
+    """Return an autoregressive series of `count` values with the coefficient `correlation` and unit
     variance."""
-    shocks = rng.standard_normal(n)
-    series = np.empty(n)
+    shocks = rng.standard_normal(count)
+    series = np.empty(count)
     series[0] = shocks[0]
-    for i in range(1, n):
-        series[i] = rho * series[i - 1] + np.sqrt(1 - rho * rho) * shocks[i]
+    for i in range(1, count):
+        series[i] = correlation * series[i - 1] + np.sqrt(1 - correlation * correlation) * shocks[i]
     return series
 
 

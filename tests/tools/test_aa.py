@@ -140,13 +140,13 @@ def test_aa_prints_differences_in_core_cycles(
     assert "0 of 4 A/A clones slower or faster" in out
 
 
-@pytest.mark.parametrize(("cost", "code"), [(1.13, 0), (1.15, 1)])
+@pytest.mark.parametrize(("cost", "exit_code"), [(1.13, 0), (1.15, 1)])
 def test_aa_fails_if_costs_of_two_runs_differ(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     clones: list[Result],
     cost: float,
-    code: int,
+    exit_code: int,
 ) -> None:
     """The check fails if the cost of a variant differs too much between two runs, although the
     clones are equal."""
@@ -157,15 +157,17 @@ def test_aa_fails_if_costs_of_two_runs_differ(
         run_check_aa(
             monkeypatch, [*same, replace_cost(other, 1.0)], [*same, replace_cost(other, cost)]
         )
-        == code
+        == exit_code
     )
     out = capsys.readouterr().out
-    assert f"{code} of 3 added costs differ from run to run" in out
-    assert ("empty-loop marker: added cost +1.000 in one run, +1.150 in the" in out) == bool(code)
+    assert f"{exit_code} of 3 added costs differ from run to run" in out
+    assert ("empty-loop marker: added cost +1.000 in one run, +1.150 in the" in out) == bool(
+        exit_code
+    )
 
 
 @pytest.mark.parametrize(
-    ("apart", "rows", "said", "code"),
+    ("apart", "rows", "expected", "exit_code"),
     [
         (0, 20, "0 of 20 added costs differ from run to run (0.0%, at most 5%)", 0),
         (1, 20, "1 of 20 added costs differ from run to run (5.0%, at most 5%)", 0),
@@ -179,8 +181,8 @@ def test_up_to_5_percent_of_added_costs_may_differ_between_runs(
     clones: list[Result],
     apart: int,
     rows: int,
-    said: str,
-    code: int,
+    expected: str,
+    exit_code: int,
 ) -> None:
     """In the second run, `apart` of `rows` rows cost 1 more, which intervals of ± 0.1 do not
     explain."""
@@ -192,12 +194,12 @@ def test_up_to_5_percent_of_added_costs_may_differ_between_runs(
     ]
     far = {result.key for result in first[len(first) - apart :]}
     second = [replace_cost(result, 1.0 if result.key in far else 0.0) for result in first]
-    assert run_check_aa(monkeypatch, first, second) == code
-    assert said in capsys.readouterr().out.splitlines()
+    assert run_check_aa(monkeypatch, first, second) == exit_code
+    assert expected in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "code", "said"),
+    ("verdicts", "exit_code", "expected"),
     [
         (["slower"] * 20, 0, "0 of 20 verdicts are false (0.0%, at most 5%)"),
         (["slower"] * 19 + ["equivalent"], 0, "1 of 20 verdicts are false (5.0%"),
@@ -211,8 +213,8 @@ def test_aa_fails_on_contradicting_or_too_few_verdicts(
     capsys: pytest.CaptureFixture[str],
     clones: list[Result],
     verdicts: list[str],
-    code: int,
-    said: str,
+    exit_code: int,
+    expected: str,
 ) -> None:
     """A verdict is false if it contradicts the verdict of most runs. The check fails if more than
     5 % of the verdicts are false, or if too few rows have a verdict."""
@@ -222,18 +224,20 @@ def test_aa_fails_on_contradicting_or_too_few_verdicts(
     ]
     other = replace_cost(replace(same[0], variant="marker", is_clone=False), 1.0)
     runs = [[*same, replace(other, verdict=verdict)] for verdict in verdicts]
-    assert run_check_aa(monkeypatch, *runs) == code
-    assert said in capsys.readouterr().out
+    assert run_check_aa(monkeypatch, *runs) == exit_code
+    assert expected in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [("runs", "0"), ("runs", "-1"), ("blocks", "0")])
+@pytest.mark.parametrize("arguments", [("runs", "0"), ("runs", "-1"), ("blocks", "0")])
 def test_aa_refuses_options_below_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
 ) -> None:
     """Numbers below 1 are refused before anything is measured."""
     monkeypatch.setattr(aa, "judge_clone_runs", None)
-    assert main(["check", "aa", "-o", "=".join(words)]) == 2
-    assert f"{words[0]}: '{words[1]}' is not a whole number above 0" in capsys.readouterr().err
+    assert main(["check", "aa", "-o", "=".join(arguments)]) == 2
+    assert (
+        f"{arguments[0]}: '{arguments[1]}' is not a whole number above 0" in capsys.readouterr().err
+    )
 
 
 def test_aa_prints_the_message_of_a_failed_run(
@@ -249,9 +253,9 @@ def test_aa_prints_the_message_of_a_failed_run(
     assert "FAILED kmbench failed: no blocks" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "code"), [("aa", 1), ("bursts", 0)])
+@pytest.mark.parametrize(("name", "exit_code"), [("aa", 1), ("bursts", 0)])
 def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
-    monkeypatch: pytest.MonkeyPatch, clones: list[Result], name: str, code: int
+    monkeypatch: pytest.MonkeyPatch, clones: list[Result], name: str, exit_code: int
 ) -> None:
     """The added cost of a clone differs by 0.13 core cycles between two runs. The test `aa` allows
     0.1 core cycles. In the test `bursts`, which measures while a neighbour process runs, only the
@@ -260,7 +264,7 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
     measured = iter([[replace_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])
     monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
-    assert main(["check", name, "-o", "runs=2"]) == code
+    assert main(["check", name, "-o", "runs=2"]) == exit_code
 
 
 def test_aa_fails_if_a_clone_is_beyond_its_margin(
@@ -355,17 +359,17 @@ def test_clone_passes_up_to_and_including_its_margin(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("wrong", "every", "code"), [(1, 20, True), (1, 19, False), (2, 40, True), (0, 1, True)]
+    ("wrong", "every", "passes"), [(1, 20, True), (1, 19, False), (2, 40, True), (0, 1, True)]
 )
 def test_up_to_5_percent_of_clones_may_be_slower_or_faster(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: int, every: int,
-    code: bool,
+    passes: bool,
 ) -> None:  # fmt: skip
     """The printed line of each clone that is judged slower or faster has a mark."""
     words = ["slower", "faster"][:wrong] + ["equivalent"] * (every - wrong)
     rows = make_aa_results(*(("b", f"v{n}-clone", 0.0, word) for n, word in enumerate(words)))
     monkeypatch.setattr(aa, "measure_results", lambda *_: rows)
-    assert aa.judge_clone_runs(1, PLAN) is code
+    assert aa.judge_clone_runs(1, PLAN) is passes
     out = capsys.readouterr().out
     assert out.count("  <-- wrong\n") == wrong
     assert (

@@ -301,7 +301,7 @@ def test_invalid_entries_of_accel_json_are_ignored(kept: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "expected"),
     [
         ('echo quiet >"$console"; finish 0', ""),
         ("finish 0; echo 'WARNING: CPU: 0 PID: 0 at x' >\"$console\"", "lines that report faults"),
@@ -314,7 +314,7 @@ def test_invalid_entries_of_accel_json_are_ignored(kept: str, tmp_path: Path) ->
     ],
 )
 def test_trial_boot_decides_whether_kvm_is_used(
-    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_laboratory(tmp_path)
     monkeypatch.setenv("HERE", str(tmp_path))
@@ -325,8 +325,8 @@ def test_trial_boot_decides_whether_kvm_is_used(
     with use_fake_qemu(tmp_path, script):
         found = machine.find_usable_accel(kernel, shown.append)
     assert shown == [f"vm: trying kernel {kernel} under KVM, at most 1 s"]
-    assert said in found.why and bool(found.why) is bool(said)
-    if said:
+    assert expected in found.why and bool(found.why) is bool(expected)
+    if expected:
         assert found.why.endswith(f"; the log is in {accel.get_trial_boot_folder(kernel)}")
 
 
@@ -415,10 +415,10 @@ def test_version_of_an_emulator_is_its_first_line(script: str, version: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("command", "said"), [(("/none/qemu",), "No such file"), (("false",), "exit status 1")]
+    ("command", "expected"), [(("/none/qemu",), "No such file"), (("false",), "exit status 1")]
 )
-def test_emulator_that_does_not_run_is_named(command: tuple[str, ...], said: str) -> None:
-    with pytest.raises(UnableError, match=f"^{command[0]} cannot be run: .*{said}"):
+def test_emulator_that_does_not_run_is_named(command: tuple[str, ...], expected: str) -> None:
+    with pytest.raises(UnableError, match=f"^{command[0]} cannot be run: .*{expected}"):
         emulator._make_qemu_emulator(command, {})
 
 

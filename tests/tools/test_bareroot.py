@@ -233,17 +233,17 @@ def test_root_tarball_is_made_with_the_network_options_of_this_machine(
 
 @pytest.mark.usefixtures("fake_programs")
 @pytest.mark.parametrize(
-    ("errors", "said"),
+    ("errors", "expected"),
     [
         ("I: trying\nE: no such suite\nE: giving up\n", "E: no such suite"),
         ("first\nlast\n", "last"),
     ],
 )
-def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, said: str) -> None:
+def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, expected: str) -> None:
     (tmp_path / "fails").write_text(f"main\n{errors}")
     with pytest.raises(UnableError) as error:
         bareroot.ensure_debian_root_tarball("a")
-    assert str(error.value) == f"a: a minimal Debian system cannot be made: {said}"
+    assert str(error.value) == f"a: a minimal Debian system cannot be made: {expected}"
     assert not list((tmp_path / "cache" / "roots").iterdir())
 
 

@@ -26,7 +26,7 @@ from kmtools.base.errors import (
 
 
 @pytest.mark.parametrize(
-    ("most", "shown"),
+    ("max_length", "expected"),
     [
         (12, "abcdefghijkl"),
         (11, "abcdef…ijkl"),
@@ -35,9 +35,9 @@ from kmtools.base.errors import (
         (5, "ab…kl"),
     ],
 )
-def test_shortened_text_keeps_its_start_and_its_end(most: int, shown: str) -> None:
-    assert text.shorten_middle("abcdefghijkl", most) == shown
-    assert len(shown) == most
+def test_shortened_text_keeps_its_start_and_its_end(max_length: int, expected: str) -> None:
+    assert text.shorten_middle("abcdefghijkl", max_length) == expected
+    assert len(expected) == max_length
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_output_to_a_pipe_has_100_columns_without_columns_variable(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "expected"),
     [
         (UnableError("no bread"), "no bread"),
         (OSError(errno.EACCES, "Denied", "/a"), "/a: Denied"),
@@ -148,19 +148,19 @@ def test_output_to_a_pipe_has_100_columns_without_columns_variable(
         (subprocess.CalledProcessError(-9, "tar x | y"), "exit code -9 of tar x | y: "),
     ],
 )
-def test_error_message_names_the_file_and_the_remedy(error: Exception, said: str) -> None:
-    assert explain_error(error) == said
+def test_error_message_names_the_file_and_the_remedy(error: Exception, expected: str) -> None:
+    assert explain_error(error) == expected
 
 
-@pytest.mark.parametrize(("given", "number"), [("1", 1), ("007", 7), ("100", 100)])
-def test_positive_whole_number_is_parsed(given: str, number: int) -> None:
-    assert parse_positive_int(given) == number
+@pytest.mark.parametrize(("argument", "number"), [("1", 1), ("007", 7), ("100", 100)])
+def test_positive_whole_number_is_parsed(argument: str, number: int) -> None:
+    assert parse_positive_int(argument) == number
 
 
-@pytest.mark.parametrize("given", ["", "0", "00", "-1", "+1", "1.5", "1e3", "٣", "x"])
-def test_text_that_is_no_positive_whole_number_is_refused(given: str) -> None:
+@pytest.mark.parametrize("argument", ["", "0", "00", "-1", "+1", "1.5", "1e3", "٣", "x"])
+def test_text_that_is_no_positive_whole_number_is_refused(argument: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number above 0"):
-        parse_positive_int(given)
+        parse_positive_int(argument)
 
 
 def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("value", "shape", "said"),
+    ("value", "shape", "expected"),
     [
         *((1, int, ""), (1, float, ""), (1.5, float, ""), (True, bool, ""), (None, None, "")),
         *((None, Any, ""), ("a", str, ""), ("a", "a", ""), ("a", ("b", "a"), "")),
@@ -202,14 +202,14 @@ def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_json_value_of_a_wrong_type_is_reported_with_its_field(
-    value: object, shape: Any, said: str, tmp_path: Path
+    value: object, shape: Any, expected: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(value))
-    if said:
+    if expected:
         with pytest.raises(FailedError) as raised:
             jsonfile.read_json(path, shape)
-        assert str(raised.value) == f"{path}: {said}"
+        assert str(raised.value) == f"{path}: {expected}"
     else:
         assert jsonfile.read_json(path, shape) == value
 
@@ -364,16 +364,16 @@ def test_captured_program_runs_with_its_environment_and_directory(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "shown"),
+    ("encoding", "expected"),
     [
         ("ascii", "-1 - 2 +-3 ~ \\xe9 \\u20ac"),
         ("latin-1", "-1 - 2 ±3 ~ é \\u20ac"),
         ("utf-8", "−1 – 2 ±3 … é €"),
     ],
 )
-def test_characters_that_the_encoding_lacks_are_replaced(encoding: str, shown: str) -> None:
+def test_characters_that_the_encoding_lacks_are_replaced(encoding: str, expected: str) -> None:
     given = "−1 – 2 ±3 … é €"
-    assert given.encode(encoding, streams.PLAIN) == shown.encode(encoding)
+    assert given.encode(encoding, streams.PLAIN) == expected.encode(encoding)
 
 
 def test_undecodable_bytes_still_raise_an_error() -> None:
@@ -421,7 +421,7 @@ def test_term_decides_on_overwriting_alternate_screen_and_colours(
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows", "shown"),
+    ("columns", "rows", "expected"),
     [
         (4, 2, ["\033[1mabcd\033[0m", "xy"]),
         (3, 1, ["\033[1mabc\033[0m"]),
@@ -431,7 +431,7 @@ def test_term_decides_on_overwriting_alternate_screen_and_colours(
     ],
 )
 def test_lines_of_a_screen_are_cut_to_its_size(
-    columns: int | None, rows: int | None, shown: list[str], monkeypatch: pytest.MonkeyPatch
+    columns: int | None, rows: int | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A terminal that does not report its size has 80 columns and 24 rows."""
 
@@ -454,7 +454,7 @@ def test_lines_of_a_screen_are_cut_to_its_size(
     monkeypatch.setattr("os.write", lambda number, data: written.append((number, data.decode())))
     screen.Screen(stream, return_screen_lines).draw_lines()
     assert asked == [(columns or 80, rows or 24)]
-    lines = "\r\n".join(f"\033[K{line}" for line in shown)
+    lines = "\r\n".join(f"\033[K{line}" for line in expected)
     assert written == [(7, f"\033[H{lines}\033[J")]
     monkeypatch.setenv("NO_COLOR", "1")
     screen.Screen(stream, return_screen_lines).draw_lines()

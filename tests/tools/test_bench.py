@@ -38,16 +38,16 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "expected"),
     [
         (["/none/make"], "a step failed: /none/make: No such file or directory"),
         (["sh", "-c", "exit $CODE"], "a step failed: exit code 7"),
     ],
 )
-def test_error_names_the_failed_bench_step(command: Sequence[str], said: str) -> None:
+def test_error_names_the_failed_bench_step(command: Sequence[str], expected: str) -> None:
     with pytest.raises(FailedError) as failed:
         bench.run_measuring_step(command, "a step", {"CODE": "7"})
-    assert str(failed.value) == said
+    assert str(failed.value) == expected
     bench.run_measuring_step(["true"], "a step")
 
 
@@ -153,12 +153,12 @@ def test_exit_code_is_printed_if_bench_sh_fails_without_a_message(
 
 
 @pytest.mark.parametrize(
-    ("emulated", "words", "loads"),
+    ("emulated", "arguments", "loads"),
     [(True, (), 2), (True, ("--quick",), 2), (False, ("--quick",), 2), (False, (), 16)],
 )
 def test_running_kernel_of_an_emulated_machine_is_measured_twice(
     emulated: bool,
-    words: Sequence[str],
+    arguments: Sequence[str],
     loads: int,
     machine: Machine,
     running_kernel: FakeRunningKernel,
@@ -166,7 +166,7 @@ def test_running_kernel_of_an_emulated_machine_is_measured_twice(
 ) -> None:
     """The env file says how many module loads were planned."""
     monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: emulated)
-    assert machine.run_bench("--host", "--tiers", "metal", *words) == 0
+    assert machine.run_bench("--host", "--tiers", "metal", *arguments) == 0
     assert len(running_kernel.settings) == loads
     (run,) = machine.list_runs()
     env = (run / "raw" / "metal" / "process-1" / "env").read_text()

@@ -156,7 +156,7 @@ def measure_two_guests(
 
 
 @pytest.mark.parametrize(
-    ("words", "boots", "blocks", "live", "usual"),
+    ("arguments", "boots", "blocks", "live", "usual"),
     [
         (("--quick",), 2, 8, 4, " (usually half a minute)"),
         (("--blocks", "7"), 16, 7, 7, ""),
@@ -165,7 +165,7 @@ def measure_two_guests(
     ],
 )
 def test_options_apply_to_each_boot_under_kvm(
-    words: Sequence[str],
+    arguments: Sequence[str],
     boots: int,
     blocks: int,
     live: int,
@@ -177,21 +177,21 @@ def test_options_apply_to_each_boot_under_kvm(
     """A quick run boots twice, judges no rows between the boots, and measures few benchmarks."""
     told: list[dict[str, Any]] = []
 
-    def record_kernel_measurement(tier: str, *places: object, **words: Any) -> None:
-        told.append(words)
+    def record_kernel_measurement(tier: str, *places: object, **arguments: Any) -> None:
+        told.append(arguments)
         machine.record_step(tier, Path(str(places[2])))
 
     monkeypatch.setattr(guest, "measure_in_test_kernel", record_kernel_measurement)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
     monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
-    assert machine.run_bench("--tiers", "vm", *words) == 0
+    assert machine.run_bench("--tiers", "vm", *arguments) == 0
     assert len(told) == boots
     for one in told:
         assert (one["blocks"], one["live"].blocks) == (blocks, live)
         assert len(one["live"].benchmarks) == 4
         quick = [*bench.QUICK_GUEST_BENCHMARKS, *one["live"].benchmarks]
-        assert [*one["benchmarks"]] == (quick if "--quick" in words else [])
-        assert ("looks=1" in one["more_env_lines"]) == ("--quick" not in words)
+        assert [*one["benchmarks"]] == (quick if "--quick" in arguments else [])
+        assert ("looks=1" in one["more_env_lines"]) == ("--quick" not in arguments)
     assert f"vm: booting 6.1 and measuring in it{usual}\n" in capsys.readouterr().out
 
 
@@ -344,7 +344,7 @@ def test_resumed_run_keeps_chosen_tiers_and_benchmarks(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "expected"),
     [
         (
             ("--tiers", "native", "--benchmarks", "memory"),
@@ -370,10 +370,10 @@ def test_resumed_run_keeps_chosen_tiers_and_benchmarks(
     ],
 )
 def test_pattern_without_match_is_reported_before_setup(
-    machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    machine: Machine, arguments: tuple[str, ...], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert machine.run_bench(*words) == 2
-    assert said in capsys.readouterr().err
+    assert machine.run_bench(*arguments) == 2
+    assert expected in capsys.readouterr().err
     assert machine.done == [] and machine.list_runs() == []
 
 
@@ -400,7 +400,7 @@ def test_benchmarks_csv_matches_kmbench_list(native_programs: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "expected"),
     [
         (("--tiers", "native,cloud"), "'cloud' is no tier; the tiers are native, metal"),
         (("--tiers", ""), "'' is no tier"),
@@ -423,14 +423,14 @@ def test_benchmarks_csv_matches_kmbench_list(native_programs: None) -> None:
     ],
 )
 def test_invalid_bench_option_is_reported_and_nothing_is_measured(
-    machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    machine: Machine, arguments: tuple[str, ...], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
-        code: object = main(["bench", *words])
+        code: object = main(["bench", *arguments])
     except SystemExit as error:
         code = error.code
     assert code == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert machine.done == [] and machine.list_runs() == []
 
 
@@ -625,7 +625,7 @@ def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "titles"),
+    ("arguments", "titles"),
     [
         ((), ["kmbench", "native:", "packages", "fetching", "modules", "vm:", "icount:", ""]),
         (("--tiers", "native"), ["kmbench", "native:", ""]),
@@ -633,10 +633,10 @@ def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
     ],
 )
 def test_progress_has_the_total_of_steps_from_the_first_on(
-    machine: Machine, tmp_path: Path, words: tuple[str, ...], titles: list[str]
+    machine: Machine, tmp_path: Path, arguments: tuple[str, ...], titles: list[str]
 ) -> None:
     file = tmp_path / "progress"
-    assert machine.run_bench(*words, "--progress", str(file)) == 0
+    assert machine.run_bench(*arguments, "--progress", str(file)) == 0
     told = [json.loads(line) for line in file.read_text().splitlines()]
     steps = [one for one in told if one["event"] == "step"]
     assert {one["of"] for one in steps} == {len(titles)}

@@ -206,7 +206,7 @@ def test_full_disk_during_measurement_keeps_complete_samples(
 
 
 @pytest.mark.parametrize(
-    ("key", "other", "words"),
+    ("key", "other", "expected"),
     [
         ("kernel", "6.12", "its kernel is 6.12"),
         ("seed", 7, "its seed is 7"),
@@ -216,7 +216,7 @@ def test_full_disk_during_measurement_keeps_complete_samples(
     ],
 )
 def test_resuming_with_other_options_is_refused(
-    machine: Machine, key: str, other: object, words: str, capsys: pytest.CaptureFixture[str]
+    machine: Machine, key: str, other: object, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.run_bench() == 130
@@ -228,7 +228,7 @@ def test_resuming_with_other_options_is_refused(
     machine.trouble.clear()
     asked = {"kernel": ["--kernel", catalogue.get_default_kernel_name()], "seed": ["--seed", "1"]}
     assert machine.run_bench("--resume", run.name, *asked.get(key, [])) == 2
-    assert words in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert machine.done == [] and sorted(run.rglob("*")) == before
 
 
@@ -318,7 +318,7 @@ def make_changed_plan(**changed: Any) -> benchrun.Plan:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [
         ({}, ""),
         ({"source": {"commit": "f" * 40, "sha256": "x"}}, ""),
@@ -334,8 +334,10 @@ def make_changed_plan(**changed: Any) -> benchrun.Plan:
         ({"machine": {}}, "the machine has changed: model was 1 and is None"),
     ],
 )
-def test_first_difference_of_two_plans_is_named(changed: dict[str, Any], said: str) -> None:
-    assert benchrun.find_plan_difference(make_changed_plan(), make_changed_plan(**changed)) == said
+def test_first_difference_of_two_plans_is_named(changed: dict[str, Any], expected: str) -> None:
+    assert (
+        benchrun.find_plan_difference(make_changed_plan(), make_changed_plan(**changed)) == expected
+    )
 
 
 @pytest.mark.parametrize(

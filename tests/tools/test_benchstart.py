@@ -35,10 +35,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start_bench(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
-    """Run scripts/bench, which `make bench` starts; `setup` is the exit code of scripts/setup."""
+def start_bench(checkout: Path, setup_exit_code: int) -> subprocess.CompletedProcess[str]:
+    """Run scripts/bench, which `make bench` starts; `setup_exit_code` is the exit code of
+    scripts/setup."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
-    env = {**os.environ, "SETUP": str(setup), "LC_ALL": "C"}
+    env = {**os.environ, "SETUP": str(setup_exit_code), "LC_ALL": "C"}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
 
@@ -71,22 +72,22 @@ def test_failed_build_prints_the_packages_to_install(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "code", "said"), [(0, 7, ""), (1, 7, "packages are missing"), (130, 130, "")]
+    ("setup", "exit_code", "expected"), [(0, 7, ""), (1, 7, "packages are missing"), (130, 130, "")]
 )
 def test_incomplete_setup_does_not_end_the_script(
-    checkout: Path, setup: int, code: int, said: str
+    checkout: Path, setup: int, exit_code: int, expected: str
 ) -> None:
     python = checkout / "bin" / "python3"
     python.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
     python.chmod(0o755)
     done = start_bench(checkout, setup)
-    assert done.returncode == code and said in done.stderr
-    assert done.stdout == ("scripts/kmarkers bench --quick\n" if code == 7 else "")
+    assert done.returncode == exit_code and expected in done.stderr
+    assert done.stdout == ("scripts/kmarkers bench --quick\n" if exit_code == 7 else "")
 
 
-@pytest.mark.parametrize("odd", [*",:%;'&#$()*?[]<>|`\"\\", "blank"])
-def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, odd: str) -> None:
-    there = tmp_path / "two{}words".format(" " if odd == "blank" else odd)
+@pytest.mark.parametrize("character", [*",:%;'&#$()*?[]<>|`\"\\", "blank"])
+def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, character: str) -> None:
+    there = tmp_path / "two{}words".format(" " if character == "blank" else character)
     files = ["Makefile", "native/Makefile", "scripts/directory.mk"]
     for name in files:
         (there / name).parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, odd: s
         words = ["make", "-C", str(folder), "bench"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 2
-        assert f"contains a {odd}, which make cannot handle: move" in done.stderr
+        assert f"contains a {character}, which make cannot handle: move" in done.stderr
     left = [str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()]
     assert sorted(left) == files
 

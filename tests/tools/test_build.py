@@ -153,27 +153,27 @@ def test_objects_are_removed_after_a_build_has_ended(
     assert not objects.exists()
 
 
-@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("exit_code", [0, 1])
 @pytest.mark.parametrize("makes", [[], ["a.ko"], ["a.ko", "b.ko"]])
 def test_only_a_successful_build_copies_its_modules(
-    builds: FakeModuleBuilds, tmp_path: Path, code: int, makes: list[str]
+    builds: FakeModuleBuilds, tmp_path: Path, exit_code: int, makes: list[str]
 ) -> None:
     """A successful build copies the modules that it has made; if it has made none, an error is
     raised. After a failed build there are no modules. In all cases, the modules of an earlier build
     are removed."""
     assert isinstance(builds.make, threading.Event)
     builds.make.set()
-    builds.code, builds.makes = code, makes
+    builds.code, builds.makes = exit_code, makes
     src, out = tmp_path / "src", tmp_path / "out"
     for folder in (src, out):
         folder.mkdir()
     (src / "Kbuild").touch()
     (out / "old.ko").touch()
     (out / build.COPIED).write_text("old.ko\n")
-    if code or makes:
-        assert build.build_modules("6.1", src, out) == code
+    if exit_code or makes:
+        assert build.build_modules("6.1", src, out) == exit_code
     else:
         with pytest.raises(UnableError, match=f"the build of {src} made no module"):
             build.build_modules("6.1", src, out)
     copied = {path.name: path.read_text() for path in out.glob("*.ko")}
-    assert copied == ({} if code else {name: f"new {name}" for name in makes})
+    assert copied == ({} if exit_code else {name: f"new {name}" for name in makes})

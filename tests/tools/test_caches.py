@@ -107,7 +107,7 @@ def test_unknown_last_level_cache_is_assumed_to_have_32_mib(
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "variant", "buffer", "cache", "said"),
+    ("benchmark", "variant", "buffer", "cache", "expected"),
     [
         ("cold-branch", "memory", "100663296", "33554432", "96 MiB, 3.0 times the last-level"),
         ("cold-branch-4k", "memory-4k", "8388607", "1048576", "7 MiB, 8.0 times the last-level"),
@@ -121,11 +121,13 @@ def test_unknown_last_level_cache_is_assumed_to_have_32_mib(
     ],
 )
 def test_buffer_is_too_small_up_to_eight_times_the_cache_size(
-    benchmark: str, variant: str, buffer: str, cache: str, said: str
+    benchmark: str, variant: str, buffer: str, cache: str, expected: str
 ) -> None:
     tier = make_tier(cold_buffer_bytes=buffer, last_cache_bytes=cache)
     found = caches.describe_small_buffer(tier, benchmark, variant)
-    assert found.startswith(f"its buffer has {said}" if said else "") and bool(found) == bool(said)
+    assert found.startswith(f"its buffer has {expected}" if expected else "") and bool(
+        found
+    ) == bool(expected)
 
 
 def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

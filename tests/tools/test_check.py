@@ -167,7 +167,7 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("patterns", "wanted"),
     [
         (["coexist"], {"owners", "storms", "nmis"}),
         (
@@ -179,8 +179,8 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
         (["native-*san"], {"native-asan", "native-ubsan", "native-tsan"}),
     ],
 )
-def test_pattern_selects_tests_by_name_and_group(words: list[str], wanted: set[str]) -> None:
-    assert {row.name for row in registry.select_tests(words, "short")} == wanted
+def test_pattern_selects_tests_by_name_and_group(patterns: list[str], wanted: set[str]) -> None:
+    assert {row.name for row in registry.select_tests(patterns, "short")} == wanted
 
 
 def test_unknown_test_name_gives_similar_names(
@@ -214,9 +214,12 @@ def test_check_list_has_the_reason_why_a_test_cannot_run(
     assert "[cannot run here: needs root]" in said
 
 
-@pytest.mark.parametrize(("culprit", "code"), [("", 0), ("c", 1)])
+@pytest.mark.parametrize(("culprit", "exit_code"), [("", 0), ("c", 1)])
 def test_failure_in_a_gating_kernel_fails_the_check(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], culprit: str, code: int
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    culprit: str,
+    exit_code: int,
 ) -> None:
     def return_outcome_of_kernel(
         kernel: str, out: Path, settings: object, suite_lists: object
@@ -225,9 +228,9 @@ def test_failure_in_a_gating_kernel_fails_the_check(
         return kernelsuite.Outcome(kernel, suites={"one": tally})
 
     monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome_of_kernel)
-    assert main(["check", "gates", "--kernel", "b"]) == code
+    assert main(["check", "gates", "--kernel", "b"]) == exit_code
     said = capsys.readouterr().out.splitlines()
-    assert said[-1].startswith(f"2 passed, {code} failed")
+    assert said[-1].startswith(f"2 passed, {exit_code} failed")
     assert said[-2].startswith("all tests took ")
     assert (suites_of_check.LOGS / "closing").read_text().strip() == said[-1]
     assert ("  FAILED it broke" in said) == bool(culprit)
@@ -323,14 +326,14 @@ def test_message_about_a_missing_python_module_names_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "failed"), [(0, []), (3, ["pytest: exit code 3"]), (2, ["pytest: exit code 2"])]
+    ("exit_code", "failed"), [(0, []), (3, ["pytest: exit code 3"]), (2, ["pytest: exit code 2"])]
 )
 def test_bad_exit_code_of_pytest_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, failed: list[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exit_code: int, failed: list[str]
 ) -> None:
     def write_one_result(words: list[str], log: Path, env: object) -> int:
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
-        return code
+        return exit_code
 
     monkeypatch.setattr(processes, "run_program", write_one_result)
     assert suites_of_check.run_pytest(tmp_path / "scripts.log") == Tally(1, failed)

@@ -64,9 +64,9 @@ def test_action_and_template_call_the_compare_script() -> None:
 
 
 @pytest.mark.parametrize("name", ["action.yml", "gitlab.yml"])
-@pytest.mark.parametrize(("code", "ended"), [(0, 0), (1, 1), (2, 0)])
+@pytest.mark.parametrize(("exit_code", "ended"), [(0, 0), (1, 1), (2, 0)])
 def test_missing_package_does_not_end_the_job_before_the_comparison(
-    tmp_path: Path, name: str, code: int, ended: int
+    tmp_path: Path, name: str, exit_code: int, ended: int
 ) -> None:
     """A runner that is not root cannot install packages: scripts/setup exits with 2."""
     found = re.findall(r"'(.*scripts/setup.*)'", (CI / name).read_text())
@@ -74,7 +74,7 @@ def test_missing_package_does_not_end_the_job_before_the_comparison(
     command = found[0].replace("${{ github.action_path }}/..", str(tmp_path))
     setup = tmp_path / "scripts" / "setup"
     setup.parent.mkdir()
-    setup.write_text(f"#!/bin/sh\nexit {code}\n")
+    setup.write_text(f"#!/bin/sh\nexit {exit_code}\n")
     setup.chmod(0o755)
     env = {**os.environ, "KMARKERS": str(tmp_path)}
     assert subprocess.run(["sh", "-e", "-c", command], env=env, check=False).returncode == ended

@@ -23,14 +23,14 @@ from kmtools.measure.rundir import RunError
 
 
 def register_try_out_command(
-    monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]
+    monkeypatch: pytest.MonkeyPatch, run_command: Callable[[], int | None]
 ) -> None:
-    """Replace all subcommands by one, `try out`, which calls the function `end`."""
+    """Replace all subcommands by one, `try out`, which calls the function `run_command`."""
 
     def try_out(parser: argparse.ArgumentParser) -> Run:
         """The rest of the help text."""
         parser.add_argument("--number", type=int, help="of things")
-        return lambda args: end()
+        return lambda args: run_command()
 
     monkeypatch.setattr(cli, "COMMANDS", {"try out": ("trial", "tries things")})
     monkeypatch.setattr(
@@ -48,7 +48,7 @@ def make_raising_function(error: BaseException) -> Callable[[], int | None]:
 
 
 @pytest.mark.parametrize(
-    ("end", "code", "said"),
+    ("run_command", "exit_code", "expected"),
     [
         (lambda: None, 0, ""),
         (lambda: 1, 1, ""),
@@ -74,16 +74,16 @@ def make_raising_function(error: BaseException) -> Callable[[], int | None]:
 def test_each_result_and_error_of_a_command_has_its_exit_code(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    end: Callable[[], int | None],
-    code: int,
-    said: str,
+    run_command: Callable[[], int | None],
+    exit_code: int,
+    expected: str,
 ) -> None:
-    register_try_out_command(monkeypatch, end)
+    register_try_out_command(monkeypatch, run_command)
     before = signal.getsignal(signal.SIGTERM)
-    assert cli.main(["try", "out", "--number", "3"]) == code
+    assert cli.main(["try", "out", "--number", "3"]) == exit_code
     assert signal.getsignal(signal.SIGTERM) is before
     err = capsys.readouterr().err
-    assert said in err and bool(err) == bool(said)
+    assert expected in err and bool(err) == bool(expected)
 
 
 def test_unknown_command_is_reported(
@@ -115,27 +115,29 @@ def test_help_lists_commands_and_options(
     assert "tries things\n\nThe rest of the help text.\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["in"], ["tr"], ["try", "in"], ["--out"]])
+@pytest.mark.parametrize("arguments", [["in"], ["tr"], ["try", "in"], ["--out"]])
 def test_help_of_an_unknown_command_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
-    for asked in ([*words, "--help"], ["-h", *words]):
+    for asked in ([*arguments, "--help"], ["-h", *arguments]):
         assert cli.main(asked) == 2
-        said = f"kmarkers: no command {' '.join(words)!r}; `kmarkers --help` lists all commands\n"
+        said = (
+            f"kmarkers: no command {' '.join(arguments)!r}; `kmarkers --help` lists all commands\n"
+        )
         assert capsys.readouterr() == ("", said)
 
 
 @pytest.mark.parametrize(
-    "words", ["collect", "report", "compare", "compare .", "impact", "publish reference"]
+    "command", ["collect", "report", "compare", "compare .", "impact", "publish reference"]
 )
 def test_missing_run_directory_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     reference = str(ROOT / "results" / "reference")
     gone = str(tmp_path / "gone")
-    folders = {"compare": [gone, reference], "compare .": [reference, gone]}.get(words, [gone])
-    assert cli.main([*words.removesuffix(" .").split(), *folders]) == 2
+    folders = {"compare": [gone, reference], "compare .": [reference, gone]}.get(command, [gone])
+    assert cli.main([*command.removesuffix(" .").split(), *folders]) == 2
     assert capsys.readouterr().err.endswith(f": {gone}: the folder of the run does not exist\n")
     assert not Path(gone).exists()
 
@@ -158,13 +160,13 @@ def test_bench_imports_no_optional_package() -> None:
     assert (done.returncode, done.stderr) == (0, "") and "--resume" in done.stdout
 
 
-@pytest.mark.parametrize("words", [["compare", "a", "b"], ["check", "aa"], ["impact", "a"]])
-def test_command_reports_a_missing_python_package(words: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["compare", "a", "b"], ["check", "aa"], ["impact", "a"]])
+def test_command_reports_a_missing_python_package(arguments: list[str]) -> None:
     program = (
         "import sys; sys.path.insert(0, 'scripts')\n"
         "sys.modules.update(numpy=None)\n"
         "from kmtools.cli import main\n"
-        f"sys.exit(main({words!r}))"
+        f"sys.exit(main({arguments!r}))"
     )
     called = [sys.executable, "-c", program]
     done = subprocess.run(called, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -174,7 +176,7 @@ def test_command_reports_a_missing_python_package(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "make_args"),
+    ("arguments", "make_args"),
     [
         (["6.1", "--src", "S", "--out", "O", "-s", "V=1", "W=1"], None),
         (["6.1", "--src", "S", "--out", "O", "V=1", "W=1"], ["V=1", "W=1"]),
@@ -184,7 +186,7 @@ def test_command_reports_a_missing_python_package(words: list[str]) -> None:
     ],
 )
 def test_build_accepts_make_arguments_before_and_after_options(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], make_args: list[str] | None
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], make_args: list[str] | None
 ) -> None:
     """Arguments of make may stand before or after the options of the command; an option of make
     must stand after `--`."""
@@ -197,9 +199,9 @@ def test_build_accepts_make_arguments_before_and_after_options(
     monkeypatch.setattr(build, "build_modules", record_build)
     if make_args is None:
         with pytest.raises(SystemExit):
-            cli.main(["lab", "build", *words])
+            cli.main(["lab", "build", *arguments])
     else:
-        assert cli.main(["lab", "build", *words]) == 0
+        assert cli.main(["lab", "build", *arguments]) == 0
         # The kmarkers modules are built before the modules outside the tree.
         ours, others = builds
         assert ours == ["6.1", ROOT, shell.get_shell_modules_dir("6.1"), shell.OPTIONS, None]
@@ -216,14 +218,14 @@ def test_building_kmarkers_builds_no_other_module(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("folder", "said"),
+    ("folder", "expected"),
     [("nowhere", "nowhere is not a folder"), (".", "has neither a Kbuild file nor a Makefile")],
 )
 def test_directory_without_a_module_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str, expected: str
 ) -> None:
     assert cli.main(["lab", "shell", "--module", str(tmp_path / folder)]) == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
@@ -232,10 +234,10 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts" / "kmtools", tmp_path / "site" / "kmtools")
     program = "import sys; from kmtools.cli import main; sys.exit(main())"
 
-    def run_installed_command(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run_installed_command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", program, *arguments],
-            cwd=where,
+            cwd=folder,
             env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
             capture_output=True,
             text=True,

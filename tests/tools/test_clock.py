@@ -65,32 +65,34 @@ def test_fractional_step_below_6_ticks_is_not_estimated(step: float) -> None:
         assert find_clock_step(simulate_clock_windows(step, 400, 3000, 0, seed)) == 1
 
 
-@pytest.mark.parametrize(("step", "found"), [(1021, 1021), (1024, 1024), (1031, 1)])
-def test_step_above_1024_ticks_is_not_estimated(step: int, found: int) -> None:
+@pytest.mark.parametrize(("step", "expected"), [(1021, 1021), (1024, 1024), (1031, 1)])
+def test_step_above_1024_ticks_is_not_estimated(step: int, expected: int) -> None:
     """The steps 1021 and 1031 are prime numbers, so no other step fits."""
-    assert find_clock_step([step * n for n in range(20, 60)]) == found
+    assert find_clock_step([step * n for n in range(20, 60)]) == expected
 
 
-@pytest.mark.parametrize(("gap", "found"), [(1024, 17405 / 17), (1025, 1)])
-def test_fractional_step_is_at_most_1024_ticks(gap: int, found: float) -> None:
+@pytest.mark.parametrize(("gap", "expected"), [(1024, 17405 / 17), (1025, 1)])
+def test_fractional_step_is_at_most_1024_ticks(gap: int, expected: float) -> None:
     """Twelve gaps are one step, one gap is a tick shorter than a step, and one gap is a tick
     shorter than two steps: the fit is (12 * 1024 + 1023 + 2 * 2047) / (13 * 1 + 4)."""
     gaps = [gap] * 12 + [gap - 1, 2 * gap - 1]
-    assert find_clock_step([*itertools.accumulate(gaps, initial=5000)]) == pytest.approx(found)
+    assert find_clock_step([*itertools.accumulate(gaps, initial=5000)]) == pytest.approx(expected)
 
 
 def test_clock_step_of_few_values_is_their_common_divisor() -> None:
     assert find_clock_step([26 * 103, 26 * 104, 26 * 603, 26 * 609] * 20 + [2679]) == 26
 
 
-@pytest.mark.parametrize(("again", "step"), [([], 1), ([12], 1), ([12, 12], 12)])
-def test_clock_step_is_the_distance_of_more_than_one_pair(again: list[int], step: float) -> None:
+@pytest.mark.parametrize(("added_distances", "step"), [([], 1), ([12], 1), ([12, 12], 12)])
+def test_clock_step_is_the_distance_of_more_than_one_pair(
+    added_distances: list[int], step: float
+) -> None:
     """The distances of neighbouring durations are multiples of 12, rounded up or down by one tick.
     All distances differ, so the step is accepted only if the distance 12 occurs more than once.
     Otherwise a few random durations would often have a step by chance."""
     distances = [12 * multiple + error for multiple in range(1, 9) for error in (-1, 1)]
     durations = [5000 + sum(distances[:n]) for n in range(len(distances) + 1)]
-    for distance in again:
+    for distance in added_distances:
         durations.append(durations[-1] + distance)
     assert find_clock_step(durations) == step
 
@@ -105,7 +107,7 @@ def test_nine_of_ten_windows_must_be_multiples_of_a_step(shared: int, step: floa
 
 
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "expected"),
     [
         # If half of the windows have a repeated duration, the other durations are left out.
         ([5, 5, 7, 8], [5]),
@@ -114,9 +116,9 @@ def test_nine_of_ten_windows_must_be_multiples_of_a_step(shared: int, step: floa
     ],
 )
 def test_clock_step_leaves_out_durations_that_occur_once(
-    values: list[int], found: list[int]
+    values: list[int], expected: list[int]
 ) -> None:
-    assert [*select_frequent_values(np.array(values))] == found
+    assert [*select_frequent_values(np.array(values))] == expected
 
 
 @pytest.mark.parametrize(

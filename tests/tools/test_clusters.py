@@ -42,7 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 
 
 @pytest.mark.parametrize(
-    ("tier", "budget", "said"),
+    ("tier", "budget", "expected"),
     [
         ("native", 29, "native: the time limit was reached after 2 processes"),
         ("vm", 29, "vm: the time limit was reached after 2 boots"),
@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     ],
 )
 def test_messages_call_a_cluster_process_boot_or_module_load(
-    tier: str, budget: float, said: str, tmp_path: Path, clock: FakeClock
+    tier: str, budget: float, expected: str, tmp_path: Path, clock: FakeClock
 ) -> None:
     done = measure_clusters(
         tmp_path / "raw",
@@ -63,7 +63,7 @@ def test_messages_call_a_cluster_process_boot_or_module_load(
         show=clock.record_progress,
         say=clock.said.append,
     )
-    assert clock.said == [said] and f"after {done} " in said
+    assert clock.said == [expected] and f"after {done} " in expected
     noun = rundir.CLUSTER_NOUNS[tier][0]
     assert [text for *_, text in clock.shown] == [
         f"{noun} {number} of 9, loop" for number in range(1, done + 1)

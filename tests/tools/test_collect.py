@@ -249,7 +249,7 @@ ROW = "b,{},{},0,{},0,1,{},ticks,,"
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "expected"),
     [
         ([("x", "loop", 0, "10,,5"), ("x", "loop", 0, "20,,5")], ""),
         ([("x", "switch", 0, ",4,5"), ("x", "switch", 0, ",4,5")], ""),
@@ -269,7 +269,7 @@ ROW = "b,{},{},0,{},0,1,{},ticks,,"
     ],
 )
 def test_collect_refuses_a_block_that_lacks_windows_of_other_blocks(
-    tmp_path: Path, rows: list[tuple[str, str, int, str]], said: str
+    tmp_path: Path, rows: list[tuple[str, str, int, str]], expected: str
 ) -> None:
     """A slope needs two loop counts. Windows of switches may repeat in a block, and need only one
     number of sites."""
@@ -277,8 +277,8 @@ def test_collect_refuses_a_block_that_lacks_windows_of_other_blocks(
     path = tmp_path / "b.csv"
     path.write_text("\n".join([*lines, ""]))
     tier = rundir.Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
-    if said:
-        with pytest.raises(RunError, match=re.escape(said)):
+    if expected:
+        with pytest.raises(RunError, match=re.escape(expected)):
             collect.read_checked_samples(path, tier)
     else:
         assert len(collect.read_checked_samples(path, tier)) == len(rows)
@@ -301,7 +301,7 @@ def write_raws_of_two_tiers(tmp_path: Path, *machines: str) -> list[collect.RawD
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("changed_env", "expected"),
     [
         ({}, ""),
         ({"kernel": "6.1-other"}, "kernel is 6.1-other, but 6.1-test in process-1"),
@@ -309,19 +309,19 @@ def write_raws_of_two_tiers(tmp_path: Path, *machines: str) -> list[collect.RawD
     ],
 )
 def test_clusters_of_two_environments_are_refused(
-    words: dict[str, str], said: str, tmp_path: Path
+    changed_env: dict[str, str], expected: str, tmp_path: Path
 ) -> None:
     """A boot that fell back to an emulator, or that had another kernel, is refused."""
     raw = tmp_path / "vm"
     for number in (1, 2, 3):
-        own = words if number == 3 else {}
+        own = changed_env if number == 3 else {}
         rawdata.write_tier(raw / f"process-{number}", 2, 7, [LOOP], emulated="0", kernel="6.1-test")
         env = raw / f"process-{number}" / "env"
         for key, value in own.items():
             text = re.sub(f"^{key}=.*$", f"{key}={value}", env.read_text(), flags=re.M)
             env.write_text(text)
-    if said:
-        with pytest.raises(RunError, match=f"process-3: {said}"):
+    if expected:
+        with pytest.raises(RunError, match=f"process-3: {expected}"):
             collect.load_raw_folder("vm", raw)
     else:
         assert len(collect.load_raw_folder("vm", raw).rows) == 36

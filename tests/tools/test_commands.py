@@ -212,10 +212,10 @@ def test_lab_shell_builds_modules_in_the_given_order(
 
 
 @pytest.mark.parametrize(
-    ("codes", "code", "count"), [([0, 0], DONE, 2), ([2], BAD, 1), ([0, 2], BAD, 2)]
+    ("codes", "exit_code", "count"), [([0, 0], DONE, 2), ([2], BAD, 1), ([0, 2], BAD, 2)]
 )
 def test_lab_build_fails_if_modules_do_not_build(
-    codes: list[int], code: int, count: int, monkeypatch: pytest.MonkeyPatch
+    codes: list[int], exit_code: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Modules outside the tree are not built if the modules of kmarkers cannot be built."""
     left = iter(codes)
@@ -226,7 +226,7 @@ def test_lab_build_fails_if_modules_do_not_build(
         return next(left)
 
     monkeypatch.setattr(build, "build_modules", build_modules)
-    assert main(["lab", "build", "6.1", "--src", "S", "--out", "O"]) == code
+    assert main(["lab", "build", "6.1", "--src", "S", "--out", "O"]) == exit_code
     assert len(calls) == count
 
 
@@ -262,9 +262,9 @@ def test_lab_commands_pass_arguments_to_kernel_functions(
     ]  # fmt: skip
 
 
-def make_command_times(*names: str) -> list[CommandTime]:
+def make_command_times(*labels_and_numbers: str) -> list[CommandTime]:
     """Return a time of 1 s for each name LABEL BOOT [ROUND]."""
-    words = [name.split() for name in names]
+    words = [name.split() for name in labels_and_numbers]
     return [CommandTime(w[0], w[1], "6.1", 1.0, int([*w, "0"][2])) for w in words]
 
 
@@ -284,7 +284,7 @@ def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("on", "off", "label", "command", "runs", "said"),
+    ("on", "off", "label", "command", "runs", "expected"),
     [
         (None, None, None, [], None, ""),
         (None, None, None, [], 1, ""),
@@ -305,18 +305,18 @@ def test_macro_refuses_incomplete_arguments(
     label: str | None,
     command: list[str],
     runs: int | None,
-    said: str,
+    expected: str,
 ) -> None:
     args = Namespace(on=on, off=off, label=label, command=command, runs=runs)
-    if said:
-        with pytest.raises(UnableError, match=f"^{said}"):
+    if expected:
+        with pytest.raises(UnableError, match=f"^{expected}"):
             macro.require_valid_macro_arguments(args)
     else:
         macro.require_valid_macro_arguments(args)
 
 
 @pytest.mark.parametrize(
-    ("words", "calls", "said"),
+    ("arguments", "calls", "expected"),
     [
         (["--label", "b", "--", "x"], [("b", 20, ["x"])], "kernel to boot next: "),
         (["--label", "b", "--runs", "3", "--", "x"], [("b", 3, ["x"])], "kernel to boot next: "),
@@ -328,9 +328,9 @@ def test_macro_refuses_incomplete_arguments(
     ],
 )  # fmt: skip
 def test_macro_measures_20_runs_or_40_rounds(
-    words: list[str],
+    arguments: list[str],
     calls: list[object],
-    said: str,
+    expected: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -344,7 +344,7 @@ def test_macro_measures_20_runs_or_40_rounds(
     monkeypatch.setattr(macro, "record_times", record_macro_arguments)
     monkeypatch.setattr(rounds, "record_rounds", record_macro_arguments)
     monkeypatch.setattr(macro, "load_command_times", lambda path: make_command_times("a 1", "b 2"))
-    assert main(["macro", "--times", "t", *words]) == DONE
+    assert main(["macro", "--times", "t", *arguments]) == DONE
     assert asked == calls
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
@@ -352,7 +352,9 @@ def test_macro_measures_20_runs_or_40_rounds(
         "a           1     1    1.000       -  -",
     ]
     assert lines[2].startswith("b           1     1    1.000  1.0000  two boots")
-    assert [line.startswith("kernel to boot next: ") for line in lines[3:]] == [True] * bool(said)
+    assert [line.startswith("kernel to boot next: ") for line in lines[3:]] == [True] * bool(
+        expected
+    )
 
 
 def test_macro_prints_the_margin_of_rounds_only(
@@ -371,7 +373,7 @@ def test_macro_prints_the_margin_of_rounds_only(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "expected"),
     [
         (["reference"], "reference needs RUN_DIR, the folder of a run in results/local"),
         (["html", "run"], "html accepts neither RUN_DIR nor --out"),
@@ -379,10 +381,10 @@ def test_macro_prints_the_margin_of_rounds_only(
     ],
 )
 def test_only_the_document_reference_accepts_a_folder(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["publish", *words]) == UNABLE
-    assert capsys.readouterr().err == f"publish: {said}\n"
+    assert main(["publish", *arguments]) == UNABLE
+    assert capsys.readouterr().err == f"publish: {expected}\n"
 
 
 def test_publish_calls_the_writer_of_each_document(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,7 +448,7 @@ def test_wrong_env_json_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("words", "rate", "drawn", "said"),
+    ("arguments", "rate", "drawn", "expected"),
     [
         ([], 1e6, 0, ""),
         (["--rate", "5e3", "--figure", "f.svg"], 5e3, 1, ""),
@@ -461,10 +463,10 @@ def test_wrong_env_json_is_refused(
     ],
 )
 def test_rates_refuses_a_figure_of_unknown_format(
-    words: list[str],
+    arguments: list[str],
     rate: float | None,
     drawn: int,
-    said: str,
+    expected: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -481,15 +483,15 @@ def test_rates_refuses_a_figure_of_unknown_format(
     monkeypatch.setattr(rates, "compute_mechanism_costs", lambda *args: ["costs"])
     monkeypatch.setattr(rates, "make_rate_charts", lambda found: f"chart of {found}")
     monkeypatch.setattr(rates, "render_rates_text", lambda found, rate: f"{found} at {rate}")
-    monkeypatch.setattr(f"{library}.find_drawing_fault", lambda: "no ink" if said else "")
+    monkeypatch.setattr(f"{library}.find_drawing_fault", lambda: "no ink" if expected else "")
     monkeypatch.setattr(
         f"{library}.import_canvas",
         lambda: SimpleNamespace(render_figure_file=render_charts_as_text),
     )
-    assert main(["rates", ".", *words]) == (UNABLE if said else DONE)
+    assert main(["rates", ".", *arguments]) == (UNABLE if expected else DONE)
     shown = capsys.readouterr()
     assert shown.out == ("" if rate is None else f"['costs'] at {rate}\n")
-    assert shown.err == (f"rates: {said}\n" if said else "")
+    assert shown.err == (f"rates: {expected}\n" if expected else "")
     found = [path.read_text() for path in tmp_path.iterdir() if path.name != "env.json"]
     assert found == ["svg chart of ['costs']"] * drawn
 
@@ -540,7 +542,7 @@ def test_command_sites_prints_a_table_of_sizes(
 
 
 @pytest.mark.parametrize(
-    ("found", "code"),
+    ("found", "exit_code"),
     [
         (["slower"], BAD), (["faster"], DONE), ([], DONE), (["refused"], BAD),
         (["faster", "slower"], BAD),
@@ -548,7 +550,7 @@ def test_command_sites_prints_a_table_of_sizes(
 )  # fmt: skip
 def test_exit_code_of_history_is_1_after_a_costlier_shift_or_refused_run(
     found: list[str],
-    code: int,
+    exit_code: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -566,7 +568,7 @@ def test_exit_code_of_history_is_1_after_a_costlier_shift_or_refused_run(
     monkeypatch.setattr(histories, "render_history_json", lambda history: "{}")
     monkeypatch.setattr(histories, "render_history_text", lambda history: "text")
     words = ["x", "--fail-on", "costlier", "--margin", "2", "--json", str(tmp_path / "j")]
-    assert main(["history", *words]) == code
+    assert main(["history", *words]) == exit_code
     assert asked == [(Path("x"), 2.0)]
     assert (tmp_path / "j").read_text() == "{}" and capsys.readouterr().out == "text\n"
 
@@ -624,7 +626,7 @@ def test_missing_bench_options_are_taken_from_the_resumed_run(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         ({"host": True, "module": "m"}, "tier metal is not measured with --module: load the"),
         ({"program": "p", "tiers": ["vm"]}, "tier vm is not measured with --program; choose from"
@@ -634,10 +636,10 @@ def test_missing_bench_options_are_taken_from_the_resumed_run(
     ],
 )  # fmt: skip
 def test_tier_that_is_not_measured_is_refused(
-    options: dict[str, object], said: str, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, object], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: None)
-    with pytest.raises(UnableError, match=f"^{said}"):
+    with pytest.raises(UnableError, match=f"^{expected}"):
         run.make_plan_from_options(make_bench_args(**options), None)
 
 
@@ -663,7 +665,7 @@ def test_patterns_are_checked_against_the_names_that_are_known(
 
 
 @pytest.mark.parametrize(
-    ("measured", "interrupted", "failed", "missing", "whole", "code"),
+    ("measured", "interrupted", "failed", "missing", "whole", "exit_code"),
     [
         (["native"], False, False, [], True, DONE),
         (["native"], False, False, ["vm"], True, UNABLE),
@@ -680,7 +682,7 @@ def test_bench_exits_with_the_code_of_its_worst_step(
     failed: bool,
     missing: list[str],
     whole: bool,
-    code: int,
+    exit_code: int,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -713,7 +715,7 @@ def test_bench_exits_with_the_code_of_its_worst_step(
     made: Any = SimpleNamespace(
         path=Path("x"), obstacles=obstacles, list_measured_tiers=lambda: measured
     )
-    assert run.measure_and_report(made, SimpleNamespace()) == code  # type: ignore[arg-type]
+    assert run.measure_and_report(made, SimpleNamespace()) == exit_code  # type: ignore[arg-type]
     assert steps == ([("plotting", "15 s"), "merged", "reported"] if measured else [])
     assert ("interrupted" in capsys.readouterr().err) == interrupted
 
@@ -736,9 +738,9 @@ def test_missing_tiers_are_printed_with_the_command_that_measures_them(
     assert capsys.readouterr() == ("", "".join(f"{line}\n" for line in lines))
 
 
-@pytest.mark.parametrize(("whole", "code"), [(True, DONE), (False, UNABLE)])
+@pytest.mark.parametrize(("whole", "exit_code"), [(True, DONE), (False, UNABLE)])
 def test_report_with_medians_only_has_exit_code_2(
-    whole: bool, code: int, monkeypatch: pytest.MonkeyPatch
+    whole: bool, exit_code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
 
@@ -747,7 +749,7 @@ def test_report_with_medians_only_has_exit_code_2(
         return whole
 
     monkeypatch.setattr(reporting, "report_run", record_report_request)
-    assert main(["report", "x"]) == main(["report", "x", "--no-figures"]) == code
+    assert main(["report", "x"]) == main(["report", "x", "--no-figures"]) == exit_code
     assert asked == [True, False]
 
 
@@ -883,7 +885,7 @@ def test_packed_run_is_in_a_file_named_after_it(
 
 
 @pytest.mark.parametrize(
-    ("words", "folder", "kind", "pixels"),
+    ("arguments", "folder", "kind", "pixels"),
     [([], "run/figures", "svg", 744), (["--format=png", "--width=100"], "run/figures", "png", 378),
      (["--out=x/y"], "x/y", "svg", 744)],
 )  # fmt: skip
@@ -891,7 +893,7 @@ def test_plot_writes_figures_to_the_run_or_to_the_chosen_folder(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    words: list[str],
+    arguments: list[str],
     folder: str,
     kind: str,
     pixels: int,
@@ -905,7 +907,7 @@ def test_plot_writes_figures_to_the_run_or_to_the_chosen_folder(
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0})
     monkeypatch.setattr(plotting, "select_figures", lambda *_: {"b": "one", "a": "two"})
     monkeypatch.setattr(plotting, "draw_figure", draw_figure_as_text)
-    assert main(["plot", "run", *words]) == DONE
+    assert main(["plot", "run", *arguments]) == DONE
     files = [Path(folder, f"{name}.{kind}") for name in "ba"]
     assert capsys.readouterr().out == "".join(f"{path}\n" for path in files)
     assert [path.read_text() for path in files] == [f"one {kind} {pixels}", f"two {kind} {pixels}"]

@@ -125,13 +125,13 @@ def assign_process_groups(row: Row) -> np.ndarray:
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
-def find_steady_row(rank: int) -> RowName:
-    """Return the name of the row (variant) with the rank `rank`, if rows are sorted by the spread
-    between processes; rank 0 has the smallest spread."""
+def find_steady_row(steadiness_rank: int) -> RowName:
+    """Return the name of the row (variant) with this rank, if rows are sorted by the spread between
+    processes; rank 0 has the smallest spread."""
     shares = [row for row in read_grouped_rows() if row.kind == SHARE and not row.is_clone]
     spread, name = sorted(
         (float(np.std(row.values, ddof=1) / np.mean(row.values)), row.name) for row in shares
-    )[rank]
+    )[steadiness_rank]
     assert spread <= STEADY, f"{name}: the spread between processes, {spread:.3g}, exceeds {STEADY}"
     return name
 
@@ -216,14 +216,14 @@ def test_compare_exits_with_1_if_a_row_fails(
     assert capsys.readouterr().out.rstrip().endswith("1 rows fail (slower)")
 
 
-@pytest.mark.parametrize("words", [["--fail-on", "slow"], ["--margin", "x"], ["--margin=-1"]])
+@pytest.mark.parametrize("arguments", [["--fail-on", "slow"], ["--margin", "x"], ["--margin=-1"]])
 def test_compare_refuses_invalid_option_values(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["compare", "a", "b", *words])
+        main(["compare", "a", "b", *arguments])
     assert ended.value.code == 2
-    assert words[0].partition("=")[0] in capsys.readouterr().err
+    assert arguments[0].partition("=")[0] in capsys.readouterr().err
 
 
 def test_all_formats_of_a_comparison_have_the_same_rows(
@@ -354,7 +354,7 @@ def test_hints_of_a_comparison_fit_timed_and_counted_rows(
 
 
 @pytest.mark.parametrize(
-    ("version", "commit", "told"),
+    ("version", "commit", "expected"),
     [
         ("1.2", "0123456789abcdef", ""),
         ("1.3", "0123456789abcdef", "version 1.3, commit 0123456789ab"),
@@ -363,14 +363,14 @@ def test_hints_of_a_comparison_fit_timed_and_counted_rows(
     ],
 )
 def test_different_versions_of_compared_runs_are_printed(
-    version: str | None, commit: str | None, told: str
+    version: str | None, commit: str | None, expected: str
 ) -> None:
     sources = [("1.2", "0123456789abcdef"), (version, commit)]
     a, b = (ComparedRun("x", {"source": {"version": v, "commit": c}}, ()) for v, c in sources)
     pair = RunPair(a, b, [])
     hints = changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
-    made = f"A was made by version 1.2, commit 0123456789ab, B by {told}"
-    assert [line for line in hints if "made by" in line] == [made] * bool(told)
+    made = f"A was made by version 1.2, commit 0123456789ab, B by {expected}"
+    assert [line for line in hints if "made by" in line] == [made] * bool(expected)
 
 
 def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
@@ -385,8 +385,10 @@ def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
         pair = RunPair(a, b, rows)
         return changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
 
-    def make_interval_change(half: float, **more: object) -> Change:
-        change = replace(make_row_change("v", 0.0, UNRESOLVED), interval=Interval(-half, half))
+    def make_interval_change(half_width: float, **more: object) -> Change:
+        change = replace(
+            make_row_change("v", 0.0, UNRESOLVED), interval=Interval(-half_width, half_width)
+        )
         return replace(change, **more)  # type: ignore[arg-type]
 
     left_out = [
@@ -611,7 +613,7 @@ def test_reason_why_rows_cannot_be_compared_is_noted(changed: dict[str, object],
 
 
 @pytest.mark.parametrize(
-    ("poor", "said"),
+    ("poor", "expected"),
     [
         (("", ""), ""),
         (("quick; next: x", ""), "A: quick"),
@@ -620,13 +622,13 @@ def test_reason_why_rows_cannot_be_compared_is_noted(changed: dict[str, object],
         (("quick", "late; next: x"), "A: quick; B: late"),
     ],
 )
-def test_note_on_a_poor_grade_names_the_run(poor: tuple[str, str], said: str) -> None:
+def test_note_on_a_poor_grade_names_the_run(poor: tuple[str, str], expected: str) -> None:
     """The remedy of a poor grade is left out. A poor grade replaces a verdict on a time, and
     precedes the note."""
     a, b = (replace(make_timed_row([2.0, 2.0], processes=1), poor=why) for why in poor)
-    assert changes.describe_poor_grades(a, b) == said
+    assert changes.describe_poor_grades(a, b) == expected
     (found,) = changes.compare_rows([a], [b])
-    wanted = ("withheld", f"{said}; one process") if said else ("equivalent", "one process")
+    wanted = ("withheld", f"{expected}; one process") if expected else ("equivalent", "one process")
     assert (found.verdict, found.note) == wanted
 
 
@@ -674,15 +676,15 @@ def test_clone_is_judged_without_its_own_noise_floor() -> None:
     assert found.verdict == SLOWER and found.floor == pytest.approx(2)
 
 
-@pytest.mark.parametrize(("half", "verdict"), [(0.09, "equivalent"), (0.11, UNRESOLVED)])
+@pytest.mark.parametrize(("half_width", "verdict"), [(0.09, "equivalent"), (0.11, UNRESOLVED)])
 def test_equivalence_needs_the_95_percent_interval_of_the_row_alone(
-    half: float, verdict: str
+    half_width: float, verdict: str
 ) -> None:
-    """The 95 % interval of the row is ± `half` %. The interval of the comparison, at 99 %, is wider
-    than the margin of 0.1 %. Student's t for three degrees of freedom, those of the run that
+    """The 95 % interval of the row is ± `half_width` %. The interval of the comparison, at 99 %, is
+    wider than the margin of 0.1 %. Student's t for three degrees of freedom, those of the run that
     varies, is 3.1824 and 5.8409. The four clusters of run B differ from 1 by the square root of 3
     times the standard error."""
-    error = half / 100 / 3.1824
+    error = half_width / 100 / 3.1824
     b = make_timed_row([1 + sign * error * math.sqrt(3) for sign in (-1, -1, 1, 1)])
     (found,) = changes.compare_rows([make_timed_row([1.0] * 4)], [b])
     assert found.interval.half_width == pytest.approx(100 * error * 5.8409, rel=1e-4)
@@ -821,7 +823,7 @@ def test_interval_of_a_change_agrees_with_the_delta_method(
 
 
 @pytest.mark.parametrize(
-    ("varied", "steady", "half"),
+    ("varied", "steady", "half_width"),
     [
         # With two clusters, the standard error is 1/10 of the mean, and Student's t is 12.706 for
         # one degree of freedom. With three, the error is 1/10 / sqrt(3), and t is 4.303.
@@ -831,12 +833,14 @@ def test_interval_of_a_change_agrees_with_the_delta_method(
     ],
 )
 def test_interval_has_the_degrees_of_freedom_of_the_row_that_varies(
-    varied: Sequence[float], steady: Sequence[float], half: float
+    varied: Sequence[float], steady: Sequence[float], half_width: float
 ) -> None:
     for values in ((varied, steady), (steady, varied)):
         a, b = map(make_timed_row, values)
         percent, interval, _ = changes.compute_relative_change(a, b, 0.05)
-        assert percent == pytest.approx(0) and interval.half_width == pytest.approx(half, abs=0.01)
+        assert percent == pytest.approx(0) and interval.half_width == pytest.approx(
+            half_width, abs=0.01
+        )
 
 
 @pytest.mark.parametrize(
@@ -1068,7 +1072,7 @@ def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("withheld", "failing", "said"),
+    ("withheld", "failing", "expected"),
     [
         (0, (), "no verdict counts as a failure, because --fail-on was not given"),
         (0, ("slower", "more"), "1 rows fail (more, slower)"),
@@ -1081,14 +1085,15 @@ def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
     ],
 )
 def test_outcome_of_a_comparison_names_the_failing_verdicts(
-    withheld: int, failing: Sequence[str], said: str
+    withheld: int, failing: Sequence[str], expected: str
 ) -> None:
     rows = [make_row_change("v", 1.0, SLOWER)]
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
     pairs = [RunPair(a, b, rows)]
     pairs += [RunPair(a, b, [make_row_change("w", 1.0, "withheld")])] * withheld
     assert (
-        changetext.describe_comparison_outcome(Comparison(pairs, 0.1, frozenset(failing))) == said
+        changetext.describe_comparison_outcome(Comparison(pairs, 0.1, frozenset(failing)))
+        == expected
     )
 
 

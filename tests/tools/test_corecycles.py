@@ -64,11 +64,11 @@ def test_spread_of_core_cycle_ratios_leaves_out_extreme_blocks() -> None:
     assert known.describe_ratio() == said
 
 
-@pytest.mark.parametrize("kind", frequency.CHANGES)
-def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
+@pytest.mark.parametrize("noise_kind", frequency.CHANGES)
+def test_a_changing_frequency_does_not_bias_core_cycles(noise_kind: str) -> None:
     """Each block is converted by its own ratio, so that the intervals contain the true cost as
     often as required."""
-    score = estimators.score_estimator_on_changing_frequency(kind, 300)
+    score = estimators.score_estimator_on_changing_frequency(noise_kind, 300)
     assert score.runs == 30 and not score.list_missed_limits(slack=3)
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 

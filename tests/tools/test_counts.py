@@ -40,7 +40,7 @@ def test_suite_counts_passes_on_expected_counts(valid_counts: Counts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "expected"),
     [
         (("nop-encodings", "nop-3-2"), {BASE + 1}, "adds 1 instructions, not 2 to 2"),
         (("sdt-dormant", "sdt-jump"), {BASE + 2}, "adds 2 instructions, not 1 to 1"),
@@ -49,10 +49,10 @@ def test_suite_counts_passes_on_expected_counts(valid_counts: Counts) -> None:
     ],
 )
 def test_suite_counts_fails_on_a_wrong_count(
-    valid_counts: Counts, key: tuple[str, str], value: set[Fraction], said: str
+    valid_counts: Counts, key: tuple[str, str], value: set[Fraction], expected: str
 ) -> None:
     tally = judge_added_instructions({**valid_counts, key: value})
-    assert tally.failed == [f"{'/'.join(key)} {said}"]
+    assert tally.failed == [f"{'/'.join(key)} {expected}"]
 
 
 def test_suite_counts_fails_on_a_missing_variant(valid_counts: Counts) -> None:

@@ -80,7 +80,7 @@ def test_a_damaged_run_is_refused_or_escaped(
 
 
 @pytest.mark.parametrize(
-    ("part", "value", "said"),
+    ("part", "value", "expected"),
     [
         ("kernel", {"config": 5}, "kernel.config is 5, not an object or null"),
         ("run", {"missing": [], "resume": None}, "run.resume is null, not a string"),
@@ -89,18 +89,18 @@ def test_a_damaged_run_is_refused_or_escaped(
     ],
 )
 def test_damaged_field_of_env_json_is_named(
-    sound_run: Path, tmp_path: Path, part: str, value: dict[str, object], said: str
+    sound_run: Path, tmp_path: Path, part: str, value: dict[str, object], expected: str
 ) -> None:
     env = json.loads((sound_run / "env.json").read_text())
     env[part] = [{**env[part][0], **value}] if part == "tiers" else value
     file = tmp_path / "env.json"
     file.write_text(json.dumps(env))
-    with pytest.raises(FailedError, match=re.escape(f"{file}: {said}")):
+    with pytest.raises(FailedError, match=re.escape(f"{file}: {expected}")):
         rundir.read_env(file)
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [({"source": {}}, "env.json lacks 'dirty'"), ({}, "env.json lacks 'source'"),
      ({"source": {"dirty": False, "commit": None}, "date": None}, "results, 1 figures")],
 )  # fmt: skip
@@ -108,7 +108,7 @@ def test_run_without_its_sources_or_date_is_published_or_refused(
     sound_run: Path,
     tmp_path: Path,
     changed: dict[str, object],
-    said: str,
+    expected: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -123,8 +123,8 @@ def test_run_without_its_sources_or_date_is_published_or_refused(
     monkeypatch.setattr(reference, "require_no_private_data", lambda _: None)
     main(["publish", "reference", str(run), "--out", str(tmp_path / "out")])
     found = capsys.readouterr()
-    assert said in found.out + found.err
-    assert (tmp_path / "out").exists() == ("figures" in said)
+    assert expected in found.out + found.err
+    assert (tmp_path / "out").exists() == ("figures" in expected)
 
 
 @pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])

@@ -31,12 +31,12 @@ from verdictrows import make_result
 SITES = (1, 4, 16)
 
 
-def make_bench(costs: Mapping[str, float], body: float = 7.0) -> rawdata.Bench:
-    """Return a benchmark with passes of 0, 1, 4 and 16 sites. `costs` has the cost of one site for
-    each flavour; a pass without sites costs `body`."""
-    passes = {"none": body, "none-clone": body}
-    for flavour, cost in costs.items():
-        passes |= {f"{flavour}-{sites}": body + cost * sites for sites in SITES}
+def make_bench(site_costs: Mapping[str, float], empty_pass_cost: float = 7.0) -> rawdata.Bench:
+    """Return a benchmark with passes of 0, 1, 4 and 16 sites. `site_costs` has the cost of one site
+    for each flavour; a pass without sites costs `empty_pass_cost`."""
+    passes = {"none": empty_pass_cost, "none-clone": empty_pass_cost}
+    for flavour, cost in site_costs.items():
+        passes |= {f"{flavour}-{sites}": empty_pass_cost + cost * sites for sites in SITES}
     return rawdata.Bench("density-full", passes)
 
 
@@ -157,7 +157,7 @@ def test_lines_in_the_figure_of_sites_are_as_long_as_intervals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("passes", "verdict", "said"),
+    ("passes", "verdict", "expected"),
     [
         ((0.0, 0.1, 0.4, 1.6), SLOWER, ""),
         ((0.0, 0.0, 0.0, 0.0), EQUIVALENT, ""),
@@ -166,7 +166,7 @@ def test_lines_in_the_figure_of_sites_are_as_long_as_intervals() -> None:
     ],
 )
 def test_nonlinear_costs_of_passes_are_reported(
-    passes: tuple[float, ...], verdict: str, said: str
+    passes: tuple[float, ...], verdict: str, expected: str
 ) -> None:
     """If the cost of a pass is not linear in its number of sites, the verdict is withheld. The note
     has the cost of a site between two measured numbers of sites, for example from 4 to 16."""
@@ -183,8 +183,8 @@ def test_nonlinear_costs_of_passes_are_reported(
     ]  # fmt: skip
     tier = Tier("native", "k", UNIT_TSC, False, {}, {})
     (cost,) = density.compute_all_site_costs(verdicts.compute_results(samples, [tier]), [tier])
-    assert cost.verdict == verdict and said in cost.note
-    assert cost.note.startswith("not on a line over the number of sites") is bool(said)
+    assert cost.verdict == verdict and expected in cost.note
+    assert cost.note.startswith("not on a line over the number of sites") is bool(expected)
     assert cost.margin == pytest.approx(0.25 / 16)
 
 

@@ -315,7 +315,7 @@ def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "found", "words"),
+    ("env", "lateness_found", "expected"),
     [
         # A counter that does not exceed its limit is no cause.
         ({"steal_seconds": "0.5"}, Lateness(share=0.1), "vary by themselves"),
@@ -338,9 +338,9 @@ def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
     ],
 )
 def test_late_windows_have_a_cause_above_its_limit(
-    env: dict[str, str], found: Lateness, words: str
+    env: dict[str, str], lateness_found: Lateness, expected: str
 ) -> None:
-    assert words in lateness.find_lateness_cause({**QUIET, **env}, found, 0.05).words
+    assert expected in lateness.find_lateness_cause({**QUIET, **env}, lateness_found, 0.05).words
 
 
 def test_caveat_of_late_windows_begins_above_a_hundredth() -> None:
@@ -356,7 +356,7 @@ QUIET = {"seconds": "100", "steal_seconds": "0", "others_seconds": "0", "interru
 
 
 @pytest.mark.parametrize(
-    ("env", "windows", "spread", "words", "remedy"),
+    ("env", "windows", "spread", "expected", "remedy"),
     [
         (
             {"steal_seconds": "3"},
@@ -393,11 +393,11 @@ QUIET = {"seconds": "100", "steal_seconds": "0", "others_seconds": "0", "interru
     ],
 )
 def test_likely_cause_of_late_windows_is_named(
-    env: dict[str, str], windows: list[Sample], spread: float, words: str, remedy: str
+    env: dict[str, str], windows: list[Sample], spread: float, expected: str, remedy: str
 ) -> None:
     found = lateness.find_late_windows(windows, 2_500_000)["a"]
     cause = lateness.find_lateness_cause({**QUIET, **env}, found, spread)
-    assert words in cause.words and remedy in cause.remedy
+    assert expected in cause.words and remedy in cause.remedy
     caveat = lateness.describe_late_windows({**QUIET, **env}, found, spread)
     assert cause.words in caveat and cause.remedy in caveat
     few = replace(found, share=0.009)
@@ -435,9 +435,11 @@ def test_late_blocks_widen_the_interval() -> None:
 
 
 @pytest.mark.many
-@pytest.mark.parametrize("kind", latewindows.DISTURBANCES)
-def test_late_windows_seldom_make_a_false_verdict(kind: str) -> None:
-    score = estimators.score_estimator_on_disturbance(kind, 20 * estimators.LATE_WINDOWS_DIVISOR)
+@pytest.mark.parametrize("disturbance_kind", latewindows.DISTURBANCES)
+def test_late_windows_seldom_make_a_false_verdict(disturbance_kind: str) -> None:
+    score = estimators.score_estimator_on_disturbance(
+        disturbance_kind, 20 * estimators.LATE_WINDOWS_DIVISOR
+    )
     assert score.runs == 20 and not score.list_missed_limits(slack=3)
 
 
@@ -449,7 +451,7 @@ def test_ignoring_late_windows_fails_the_simulation(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("env", "late", "level", "words"),
+    ("env", "late", "level", "expected"),
     [
         ({"seconds": "100", "steal_seconds": "0.4", "others_seconds": "4"}, 1, Level.GOOD, ""),
         ({"seconds": "100", "steal_seconds": "2"}, 0, Level.FAIR, "away for 2.0 % of the time"),
@@ -464,12 +466,12 @@ def test_ignoring_late_windows_fails_the_simulation(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_disturbance_lowers_the_grade(
-    env: dict[str, Any], late: int, level: Level, words: str
+    env: dict[str, Any], late: int, level: Level, expected: str
 ) -> None:
     own = Lateness(late, share=late / 100)
     found = grade_evidence(Evidence(make_tier(**env), {}, [make_result("b", "x", late=own)]))
     assert found.level == level
-    assert words in "".join(reason.words for reason in found.reasons)
+    assert expected in "".join(reason.words for reason in found.reasons)
 
 
 @pytest.mark.parametrize(

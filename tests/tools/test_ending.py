@@ -255,13 +255,13 @@ sys.exit(cli.main())
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [("FailedError('it broke')", 1), ("ModuleNotFoundError(name='x')", 2)]
+    ("error", "exit_code"), [("FailedError('it broke')", 1), ("ModuleNotFoundError(name='x')", 2)]
 )
 @pytest.mark.parametrize(
     ("redirection", "lines"), [(">log 2>&1", ["output"]), (">/dev/full 2>log", [])]
 )
 def test_error_is_the_last_line_of_a_log(
-    tmp_path: Path, error: str, code: int, redirection: str, lines: list[str]
+    tmp_path: Path, error: str, exit_code: int, redirection: str, lines: list[str]
 ) -> None:
     """If stdout and stderr are redirected to the same file, the error follows the output, although
     the output is buffered. A full standard output changes neither the error nor the exit code."""
@@ -272,7 +272,7 @@ def test_error_is_the_last_line_of_a_log(
         env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")},
         check=False,
     )
-    assert done.returncode == code
+    assert done.returncode == exit_code
     *before, last = (tmp_path / "log").read_text().splitlines()
     assert before == lines and last.startswith("table: ")
 

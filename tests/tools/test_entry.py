@@ -38,10 +38,10 @@ def read_tool_output(*arguments: str | Path) -> str:
     return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
-def run_make(where: Path, *make_arguments: str) -> subprocess.CompletedProcess[str]:
+def run_make(folder: Path, *make_arguments: str) -> subprocess.CompletedProcess[str]:
     """Run make with `make_arguments` on a makefile that includes entry.mk and prints the compiler
     flags for a client module."""
-    file = where / "Makefile"
+    file = folder / "Makefile"
     file.write_text("include $(KMARKERS)/entry.mk\nflags:\n\t@echo $(ccflags-y)\n")
     words = ["make", "-s", "-f", str(file), f"KMARKERS={ROOT}", *make_arguments]
     return subprocess.run(words, capture_output=True, text=True, check=False)

@@ -153,7 +153,7 @@ def test_stored_estimates_are_used_only_if_valid(
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
+    ("count", "expected"),
     [
         (0, "fair numbers"),
         (1, "fair numbers: reason 0"),
@@ -162,13 +162,13 @@ def test_stored_estimates_are_used_only_if_valid(
     ],
 )
 def test_first_reason_of_a_grade_is_printed_and_further_ones_are_counted(
-    count: int, said: str
+    count: int, expected: str
 ) -> None:
     """A comparison prints the grade of each tier in one line. Reasons that would give a better
     grade are not counted."""
     reasons = [("good", "a better one"), *(("fair", f"reason {n}") for n in range(count))]
     grade = TierGrade("native", "6.1", "fair", tuple(reasons))
-    assert grade.words == f"native, kernel 6.1: {said}"
+    assert grade.words == f"native, kernel 6.1: {expected}"
 
 
 def test_run_with_a_poor_grade_raises_no_alarm_but_a_note(

@@ -30,23 +30,23 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.many
-@pytest.mark.parametrize("kind", [*noises.KINDS, *noises.ASYMMETRIC])
-def test_intervals_contain_the_true_cost(kind: str) -> None:
+@pytest.mark.parametrize("noise_kind", [*noises.KINDS, *noises.ASYMMETRIC])
+def test_intervals_contain_the_true_cost(noise_kind: str) -> None:
     """The share of intervals that contain the true cost is within its limits, with a slack of three
     standard deviations."""
-    assert not estimators.score_estimator_on_noise(kind, FEW).list_missed_limits(slack=3)
+    assert not estimators.score_estimator_on_noise(noise_kind, FEW).list_missed_limits(slack=3)
 
 
 # The kinds of noise in which each block has the true location 0, if many runs are simulated.
 EVENLY_DISTRIBUTED = [kind for kind in noises.KINDS if kind not in ("stretch", noises.STEPPING)]
 
 
-@pytest.mark.parametrize("kind", EVENLY_DISTRIBUTED)
-def test_noise_has_its_true_location_from_the_first_block_to_the_last(kind: str) -> None:
+@pytest.mark.parametrize("noise_kind", EVENLY_DISTRIBUTED)
+def test_noise_has_its_true_location_from_the_first_block_to_the_last(noise_kind: str) -> None:
     """For each block, the midmean over 1000 runs is 0 within five standard errors. The standard
     error is computed for the noise process-3, whose standard deviation is 3.2."""
     random = np.random.default_rng(11)
-    runs = np.array([noises.KINDS[kind](random, 2 * noises.BLOCKS) for _ in range(1000)])
+    runs = np.array([noises.KINDS[noise_kind](random, 2 * noises.BLOCKS) for _ in range(1000)])
     middle = location.compute_midmean(runs[:, [0, noises.BLOCKS, -1]].T)
     assert middle == pytest.approx(0, abs=0.6)
 
@@ -100,19 +100,19 @@ def test_numbers_of_simulated_kinds_agree_with_the_documentation() -> None:
     assert f"Of {len(noises.ASYMMETRIC)} kinds whose disturbances" in text
 
 
-@pytest.mark.parametrize("kind", noises.ASYMMETRIC)
-def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
+@pytest.mark.parametrize("noise_kind", noises.ASYMMETRIC)
+def test_disturbances_never_make_blocks_cheaper(noise_kind: str) -> None:
     """A disturbance adds an offset of zero or more to each block, so the true cost is at least
     zero, and below the largest offset. The noise stays-SHARE-BLOCKS simulates a neighbour process
     that runs in SHARE of the blocks, for BLOCKS blocks in a row on average."""
     random = np.random.default_rng(1)
     layout = noises.permute_layouts(random, 400 * noises.LENGTH)
-    offsets = noises.ASYMMETRIC[kind](random, layout)
-    run = noises.simulate_run(kind, 1)
+    offsets = noises.ASYMMETRIC[noise_kind](random, layout)
+    run = noises.simulate_run(noise_kind, 1)
     assert offsets.min() == 0 and len(offsets) == len(layout)
     assert 0 <= run.usual.mean() < offsets.max()
     assert abs(run.keep_first_processes(16).usual.mean()) < 1e-9
-    if match := re.fullmatch(r"stays-(\d+)%-(\d+)", kind):
+    if match := re.fullmatch(r"stays-(\d+)%-(\d+)", noise_kind):
         there = offsets > 0
         stays = np.count_nonzero(np.diff(there.astype(int)) == 1)
         assert there.mean() == pytest.approx(int(match[1]) / 100, rel=0.3)
@@ -277,18 +277,18 @@ def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
     assert found.interval.hi >= over.hi > 1.1
 
 
-@pytest.mark.parametrize("kind", [*noises.KINDS, "brief"])
-def test_interval_contains_the_estimate(kind: str) -> None:
+@pytest.mark.parametrize("noise_kind", [*noises.KINDS, "brief"])
+def test_interval_contains_the_estimate(noise_kind: str) -> None:
     """The interval, and each interval that is a part of it, contains the estimate, whatever the
     noise, the numbers of processes, layouts and blocks, and the step of the clock."""
-    random = np.random.default_rng(len(kind))
+    random = np.random.default_rng(len(noise_kind))
     for seed in range(25):
         processes, layouts = int(random.integers(1, 17)), int(random.choice((1, 2, 8, 32)))
         blocks = int(random.choice((1, 5, 24, 128)))
         x = (
             simulate_brief_neighbour(seed)
-            if kind == "brief"
-            else noises.KINDS[kind](np.random.default_rng(seed), noises.LENGTH)
+            if noise_kind == "brief"
+            else noises.KINDS[noise_kind](np.random.default_rng(seed), noises.LENGTH)
         )
         x = x.reshape(16, 128)[:processes, :blocks].reshape(-1) * 10.0 ** random.integers(-3, 4)
         step = float(random.choice((0.0, 0.1, 100.0)))
@@ -373,8 +373,8 @@ def test_layouts_with_few_blocks_are_merged() -> None:
     assert 0.15 < found.over_time.half_width < 1
 
 
-def estimate_noise(kind: str, seed: int) -> location.Location:
-    x = noises.KINDS[kind](np.random.default_rng(seed), noises.LENGTH)
+def estimate_noise(noise_kind: str, seed: int) -> location.Location:
+    x = noises.KINDS[noise_kind](np.random.default_rng(seed), noises.LENGTH)
     return location.estimate_location(x, noises.PROCESS, noises.LAYOUT)
 
 
@@ -391,14 +391,14 @@ def test_estimator_with_too_wide_intervals_fails(
 
 
 @pytest.mark.parametrize(
-    ("kind", "counts"),
+    ("noise_kind", "counts"),
     [
         *(("normal", [50, 10]), ("stays-10%-5", [10, 10])),
         *(("frequency-rare", [5]), ("late-stretches-15%", [2])),
     ],
 )
 def test_number_of_simulations_is_printed(
-    kind: str,
+    noise_kind: str,
     counts: list[int],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -419,10 +419,10 @@ def test_number_of_simulations_is_printed(
     count_calls(estimators, "simulate_run")
     count_calls(frequency, "simulate_added_costs")
     count_calls(latewindows, "simulate_costs_of_late_windows")
-    estimators.judge_estimator([kind], 50)
+    estimators.judge_estimator([noise_kind], 50)
     out = capsys.readouterr().out
-    lines = re.findall(rf"^({kind}(?: stopped)?) +(\d+) +[01]\.\d+ ", out, re.M)
-    names = [kind, f"{kind} stopped"][: len(counts)]
+    lines = re.findall(rf"^({noise_kind}(?: stopped)?) +(\d+) +[01]\.\d+ ", out, re.M)
+    names = [noise_kind, f"{noise_kind} stopped"][: len(counts)]
     assert [(name, int(count)) for name, count in lines] == [*zip(names, counts, strict=True)]
     assert len(simulated) == sum(counts)
 
@@ -448,7 +448,7 @@ THEIRS = make_site_costs(0.0974, 0.0017)
 
 
 @pytest.mark.parametrize(
-    ("ours", "said"),
+    ("ours", "expected"),
     [
         ([make_site_costs(0.0902, 0.0101)], "2 passed, 0 failed"),
         # The costs may differ by their intervals, too.
@@ -474,7 +474,7 @@ THEIRS = make_site_costs(0.0974, 0.0017)
 )
 def test_independent_program_must_give_the_same_cost(
     ours: list[Costs],
-    said: str,
+    expected: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -483,8 +483,8 @@ def test_independent_program_must_give_the_same_cost(
     monkeypatch.setattr(independent, "measure_nopcost_costs", lambda _program, _rounds: THEIRS)
     monkeypatch.setattr(judges, "build_kmbench", lambda: None)
     whole = main(["check", "independent"])
-    assert said in capsys.readouterr().out
-    assert whole == ("0 failed" not in said)
+    assert expected in capsys.readouterr().out
+    assert whole == ("0 failed" not in expected)
     assert next(tries, None) is None
 
 
@@ -1006,9 +1006,9 @@ def test_regular_disturbances_add_their_cost_to_their_share_of_the_blocks() -> N
     assert (pairs > 0).mean() == pytest.approx(0.1, abs=0.01)
 
 
-@pytest.mark.parametrize("kind", ["normal", "skewed", "modal", "tailed"])
-def test_midmean_of_independent_noise_is_zero(kind: str) -> None:
-    x = noises.KINDS[kind](np.random.default_rng(21), 400_000)
+@pytest.mark.parametrize("noise_kind", ["normal", "skewed", "modal", "tailed"])
+def test_midmean_of_independent_noise_is_zero(noise_kind: str) -> None:
+    x = noises.KINDS[noise_kind](np.random.default_rng(21), 400_000)
     assert location.compute_midmean(x) == pytest.approx(0, abs=0.02)
 
 

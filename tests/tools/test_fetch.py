@@ -73,12 +73,14 @@ def test_newer_kernel_is_fetched_on_update_only(
     assert mirror.log == ["update", "update"]
 
 
-@pytest.mark.parametrize("said", [BROKEN, FULL, CHANGED, f"{NOT_FOUND}\n{BROKEN}", ""])
-def test_temporary_error_does_not_select_an_older_kernel(mirror: FakeMirror, said: str) -> None:
-    mirror.make_apt_fail(f"linux-headers-{NEW}.refused", said)
+@pytest.mark.parametrize("apt_message", [BROKEN, FULL, CHANGED, f"{NOT_FOUND}\n{BROKEN}", ""])
+def test_temporary_error_does_not_select_an_older_kernel(
+    mirror: FakeMirror, apt_message: str
+) -> None:
+    mirror.make_apt_fail(f"linux-headers-{NEW}.refused", apt_message)
     with pytest.raises(FetchError) as caught:
         kernels.ensure_kernel_is_unpacked(ENTRY)
-    assert said in str(caught.value)
+    assert apt_message in str(caught.value)
     assert not isinstance(caught.value, NotOnMirrorError)
     assert unpack.find_complete_kernel(ENTRY) is None
     mirror.let_apt_succeed()
@@ -141,7 +143,7 @@ def test_fetch_fails_if_the_mirror_lacks_the_suite(mirror: FakeMirror) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "absent"),
+    ("apt_message", "absent"),
     [
         (NOT_FOUND, True),
         (f"{NOT_FOUND}\nE: Unable to fetch some archives, maybe run apt-get update?", True),
@@ -158,8 +160,8 @@ def test_fetch_fails_if_the_mirror_lacks_the_suite(mirror: FakeMirror) -> None:
         ("", False),
     ],
 )
-def test_apt_messages_about_absent_packages_are_recognised(said: str, absent: bool) -> None:
-    assert isinstance(make_fetch_error("x", said), NotOnMirrorError) is absent
+def test_apt_messages_about_absent_packages_are_recognised(apt_message: str, absent: bool) -> None:
+    assert isinstance(make_fetch_error("x", apt_message), NotOnMirrorError) is absent
 
 
 def test_fetch_of_a_kernel_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:

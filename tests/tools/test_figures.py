@@ -401,7 +401,7 @@ def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("description", "told"),
+    ("description", "expected"),
     [
         ("", ""),
         ("word " * 55 + "whole", "word " * 55 + "whole"),
@@ -410,10 +410,12 @@ def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
         ("w" * 281, "w" * 280 + " …"),
     ],
 )
-def test_long_description_of_a_figure_ends_with_a_whole_word(description: str, told: str) -> None:
+def test_long_description_of_a_figure_ends_with_a_whole_word(
+    description: str, expected: str
+) -> None:
     """A description for screen readers has at most 280 characters, then a mark that the end is left
     out."""
-    assert markup.shorten_description(description) == told
+    assert markup.shorten_description(description) == expected
 
 
 def test_size_limits_of_a_page_are_inclusive() -> None:
@@ -452,7 +454,7 @@ def test_label_of_an_axis_tick_has_no_exponent(value: float, label: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("axis", "most", "ticks"),
+    ("axis", "max_ticks", "ticks"),
     [
         (Scale(0.0, 2.0), 5, [0.0, 0.5, 1.0, 1.5, 2.0]),
         (Scale(-3.0, 45.0), 5, [0.0, 10.0, 20.0, 30.0, 40.0]),
@@ -464,10 +466,10 @@ def test_label_of_an_axis_tick_has_no_exponent(value: float, label: str) -> None
         (Scale(-5e5, 20.0, 20.0), 5, [-1e5, -1e3, 0.0]),
     ],
 )
-def test_axis_ticks_are_at_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:
+def test_axis_ticks_are_at_round_numbers(axis: Scale, max_ticks: int, ticks: list[float]) -> None:
     """Ticks of a linear axis have equal distances. Ticks of a logarithmic axis are powers of ten,
     and so are ticks in the logarithmic part of an axis."""
-    assert axis.choose_ticks(most) == pytest.approx(ticks)
+    assert axis.choose_ticks(max_ticks) == pytest.approx(ticks)
 
 
 def test_drawn_distribution_is_a_kernel_density_estimate() -> None:
@@ -574,16 +576,18 @@ def test_whole_programs_and_totals_have_no_reference_variant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [(None, "–"), ("", "–"), (0, "0"), (False, "False"), ("<a&\"'", "&lt;a&amp;&quot;&#x27;")],
 )
-def test_only_an_absent_value_is_a_dash_in_html(value: object, said: str) -> None:
-    assert markup.escape_html(value) == said
+def test_only_an_absent_value_is_a_dash_in_html(value: object, expected: str) -> None:
+    assert markup.escape_html(value) == expected
 
 
-@pytest.mark.parametrize(("text", "said"), [("-", "–"), ("", "–"), ("-1.5", "−1.5"), ("+2", "+2")])
-def test_numbers_in_html_have_minus_signs(text: str, said: str) -> None:
-    assert markup.format_number_html(text) == said
+@pytest.mark.parametrize(
+    ("text", "expected"), [("-", "–"), ("", "–"), ("-1.5", "−1.5"), ("+2", "+2")]
+)
+def test_numbers_in_html_have_minus_signs(text: str, expected: str) -> None:
+    assert markup.format_number_html(text) == expected
 
 
 def test_table_in_html_has_groups_and_kinds_of_columns() -> None:

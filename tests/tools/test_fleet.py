@@ -97,7 +97,7 @@ def test_missing_slow_and_invalid_machines_are_reported(
     listed = tmp_path / "machines"
     listed.write_text("".join(f"{name}\n" for name in [*names, "machine-dead"]))
     shutil.rmtree(fleet_runs / "machine-00006")
-    manyruns.RunWriter(fleet_runs).write_run(6, slower=3.0)
+    manyruns.RunWriter(fleet_runs).write_run(6, cost_factor=3.0)
     lying = fleet_runs / "machine-00007" / "samples.csv"
     lines = lying.read_text().splitlines(keepends=True)
     lines[9] = lines[9].replace("TSC cycles", "ns")
@@ -241,7 +241,7 @@ def make_fleet_row(variant: str = "v", **more: object) -> rows.Row:
 
 
 @pytest.mark.parametrize(
-    ("values", "at", "percent"),
+    ("values", "first_shifted_runs", "percent"),
     [
         ([1.0] * 7 + [2.0] * 8, [7], 100),
         ([2.0] * 7 + [1.0] * 8, [7], -50),
@@ -252,7 +252,7 @@ def make_fleet_row(variant: str = "v", **more: object) -> rows.Row:
     ],
 )
 def test_shift_begins_with_the_first_run_after_it(
-    values: list[float], at: list[int], percent: float | None
+    values: list[float], first_shifted_runs: list[int], percent: float | None
 ) -> None:
     """A shift needs at least seven runs, three of them before and three after the shift, and a
     change beyond the margin."""
@@ -262,7 +262,7 @@ def test_shift_begins_with_the_first_run_after_it(
     row = make_fleet_row(values=np.array(values), resolution=0.0)
     clone = replace(row, name=rows.RowName("native", "c", "none-clone"))
     found = trends.find_all_shifts([clone, replace(row, kind=rows.WHOLE), row])
-    assert [shift.at for shift in found] == at
+    assert [shift.at for shift in found] == first_shifted_runs
     for shift in found:
         assert shift.row is row and shift.percent == pytest.approx(percent)
         assert shift.verdict == ("slower" if shift.percent > 0 else "faster")
@@ -366,15 +366,15 @@ def test_left_out_rows_have_a_line_for_each_reason() -> None:
     assert comparison_key.describe_left_out_rows([]) == []
 
 
-@pytest.mark.parametrize(("crowded", "words"), [(True, "too few"), (False, "enough")])
-def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words: str) -> None:
+@pytest.mark.parametrize(("crowded", "expected"), [(True, "too few"), (False, "enough")])
+def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, expected: str) -> None:
     reference = {
         comparison_key.make_row_key(("", make_fleet_row())): make_fleet_row(crowded=not crowded)
     }
     entries = [("a", make_fleet_row(crowded=crowded)), ("b", make_fleet_row(crowded=not crowded))]
     refused, odd = comparison_key.find_incomparable_rows(entries, reference, "the newest run")
     assert odd == {} and refused == {
-        "a": f"{words} blocks to tell code layouts apart, unlike the newest run"
+        "a": f"{expected} blocks to tell code layouts apart, unlike the newest run"
     }
 
 

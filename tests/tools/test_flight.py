@@ -24,13 +24,13 @@ def _build_library() -> None:
 
 
 def build_example(
-    compiler: str, where: str, level: str, program: Path
+    compiler: str, pie_or_no_pie: str, optimisation: str, program: Path
 ) -> subprocess.CompletedProcess[str]:
     """Compile and link the example program with a compiler, the options WHERE[where] and an
     optimisation level."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
-    words = [compiler, *COMMON, *WHERE[where], level, "-o", str(program)]
+    words = [compiler, *COMMON, *WHERE[pie_or_no_pie], optimisation, "-o", str(program)]
     words += ["examples/user/flight.c", str(LIBRARY), "-lpthread"]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -41,17 +41,17 @@ def read_elf_type(program: Path) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("level", ["-Og", "-O2"])
-@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("optimisation", ["-Og", "-O2"])
+@pytest.mark.parametrize("pie_or_no_pie", WHERE)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_example_flight_works_with_each_compiler_and_optimisation(
-    compiler: str, where: str, level: str, tmp_path: Path
+    compiler: str, pie_or_no_pie: str, optimisation: str, tmp_path: Path
 ) -> None:
     """Each build of the example exits with 0, which means that all phases of the example worked."""
     program = tmp_path / "flight"
-    built = build_example(compiler, where, level, program)
+    built = build_example(compiler, pie_or_no_pie, optimisation, program)
     assert built.returncode == 0, built.stderr
-    assert read_elf_type(program) == ("DYN" if where == "pie" else "EXEC")
+    assert read_elf_type(program) == ("DYN" if pie_or_no_pie == "pie" else "EXEC")
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -80,10 +80,10 @@ DEFINE_IMV(int, shared) = 1;
 }
 
 
-@pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
+@pytest.mark.parametrize("pic_option", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_program_of_two_files_shares_an_immediate_value(
-    compiler: str, where: str, tmp_path: Path
+    compiler: str, pic_option: str, tmp_path: Path
 ) -> None:
     """A program of two files works: a file reads an immediate value that another file defines.
     <linux/ptrace.h> is the header of the system, not of native/include."""
@@ -92,8 +92,8 @@ def test_program_of_two_files_shares_an_immediate_value(
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     program = tmp_path / "program"
-    link = "-no-pie" if where == "-fno-pie" else "-pie"
-    words = [compiler, *COMMON, "-Wextra", where, link, "-O2", "-o", str(program)]
+    link = "-no-pie" if pic_option == "-fno-pie" else "-pie"
+    words = [compiler, *COMMON, "-Wextra", pic_option, link, "-O2", "-o", str(program)]
     words += [str(tmp_path / name) for name in FILES]
     words += [str(LIBRARY), "-lpthread"]
     built = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -102,21 +102,23 @@ def test_program_of_two_files_shares_an_immediate_value(
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("compiler_command", "named"),
     [
         (["gcc", "-std=c11", "-O2"], "kmarkers needs a GNU dialect"),
         (["g++", "-O2"], "the headers of kmarkers are C, not C++"),
     ],
 )
-def test_strict_c11_and_cxx_are_refused_with_a_clear_message(words: list[str], named: str) -> None:
+def test_strict_c11_and_cxx_are_refused_with_a_clear_message(
+    compiler_command: list[str], named: str
+) -> None:
     """In strict C11 and in C++, the compiler prints the #error message of
     include/kmarkers/dialect.h."""
-    if shutil.which(words[0]) is None:
-        pytest.skip(f"{words[0]} is missing: apt-get install {words[0]}")
-    language = "c" if words[0] == "gcc" else "c++"
+    if shutil.which(compiler_command[0]) is None:
+        pytest.skip(f"{compiler_command[0]} is missing: apt-get install {compiler_command[0]}")
+    language = "c" if compiler_command[0] == "gcc" else "c++"
     header = ["-fsyntax-only", "-x", language, "include/kmarkers/user.h"]
     built = subprocess.run(
-        [*words, "-Inative/include", "-Iinclude", *header],
+        [*compiler_command, "-Inative/include", "-Iinclude", *header],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -83,7 +83,7 @@ def test_user_steps_run_before_and_after_root_installs_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "said", "good"),
+    ("step", "step_output", "good"),
     [
         ("check", "[1/8] native\n99 passed, 0 failed, 2 skipped\nmake: [check] Error 2\n", True),
         ("check", "[1/8] native\n99 passed, 1 failed, 2 skipped\nmake: [check] Error 1\n", False),
@@ -92,9 +92,11 @@ def test_user_steps_run_before_and_after_root_installs_packages() -> None:
         ("bench", "native failed\nmake: [bench] Error 1\n", False),
     ],
 )
-def test_user_step_may_lack_packages_but_may_not_fail(step: str, said: str, good: bool) -> None:
+def test_user_step_may_lack_packages_but_may_not_fail(
+    step: str, step_output: str, good: bool
+) -> None:
     steps = {step.name: step for step in fresh.make_user_steps(fresh.read_readme_commands(README))}
-    assert bool(re.search(steps[step].says, said)) == good
+    assert bool(re.search(steps[step].says, step_output)) == good
 
 
 def test_only_times_of_passed_steps_are_stored(
@@ -114,7 +116,7 @@ def test_only_times_of_passed_steps_are_stored(
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "failed"),
+    ("script_output", "exit_code", "failed"),
     [
         ("ok a: builds", 0, []),
         ("ok a: builds; FAILED b: error", 1, ["b: error"]),
@@ -123,11 +125,15 @@ def test_only_times_of_passed_steps_are_stored(
     ],
 )
 def test_dkms_script_that_ends_early_is_a_failure(
-    said: str, code: int, failed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script_output: str,
+    exit_code: int,
+    failed: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def start_without_root(_: Root, command: str, *__: object) -> subprocess.Popen[bytes]:
-        lines = said.replace("; ", "\n") if "build.sh" in command else "x"
-        words = ["sh", "-c", f"echo '{lines}'; exit {code if 'build.sh' in command else 0}"]
+        lines = script_output.replace("; ", "\n") if "build.sh" in command else "x"
+        words = ["sh", "-c", f"echo '{lines}'; exit {exit_code if 'build.sh' in command else 0}"]
         return subprocess.Popen(words, stdout=subprocess.PIPE)
 
     monkeypatch.setattr(fresh, "WORK", tmp_path)
@@ -140,7 +146,7 @@ def test_dkms_script_that_ends_early_is_a_failure(
     tally = dkms.build_dkms_packages(kernel, session, tmp_path / "out", [])  # type: ignore[arg-type]
     log = str(tmp_path / "s-packages.log")
     assert tally.failed == [why.replace("LOG", log) for why in failed]
-    assert (tally.passed > 0) == ("ok" in said)
+    assert (tally.passed > 0) == ("ok" in script_output)
 
 
 def test_fresh_refuses_a_readme_without_commands() -> None:

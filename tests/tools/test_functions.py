@@ -125,7 +125,7 @@ ENOMEM, EPERM, ENODEV = -12, -1, -19
 
 
 @pytest.mark.parametrize(
-    ("prepare", "add_table", "add_directories", "unregister", "said"),
+    ("prepare", "add_table", "add_directories", "unregister", "expected"),
     [
         (0, 0, 0, 0, "attach 0 references 1, detach 0 references 0"),
         (0, 0, 0, ENODEV, "attach 0 references 1, detach -19 references 1"),
@@ -137,12 +137,17 @@ ENOMEM, EPERM, ENODEV = -12, -1, -19
     ],
 )
 def test_module_stays_loaded_if_ftrace_cannot_unregister_a_marker(
-    program: Path, prepare: int, add_table: int, add_directories: int, unregister: int, said: str
+    program: Path,
+    prepare: int,
+    add_table: int,
+    add_directories: int,
+    unregister: int,
+    expected: str,
 ) -> None:
     """A reference keeps kmarkers_markers loaded while a marker is attached to a function. The
     reference is kept if ftrace cannot unregister the marker, also after a failed attachment."""
     words = (prepare, add_table, add_directories, unregister, 0)
-    assert run_program(program, *words) == said.split(", ")
+    assert run_program(program, *words) == expected.split(", ")
 
 
 def test_no_marker_is_attached_while_the_module_is_being_unloaded(program: Path) -> None:

@@ -63,7 +63,7 @@ def test_run_without_reasons_is_graded_good() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "env", "results", "level", "words"),
+    ("tier", "env", "results", "level", "expected"),
     [
         (make_tier(), {"run": {"quick": True}}, CLONES, Level.POOR, "quick"),
         (make_tier("vm", emulated=True), {}, CLONES, Level.POOR, "emulated"),
@@ -97,15 +97,15 @@ def test_run_without_reasons_is_graded_good() -> None:
     ],
 )
 def test_each_reason_alone_lowers_the_grade(
-    one: Tier, env: Mapping[str, Any], results: Sequence[Result], level: Level, words: str
+    tier: Tier, env: Mapping[str, Any], results: Sequence[Result], level: Level, expected: str
 ) -> None:
-    found = grade_results(one, env, results)
+    found = grade_results(tier, env, results)
     assert found.level == level and len(found.reasons) == 1
-    assert words in found.reasons[0].words and found.remedies
+    assert expected in found.reasons[0].words and found.remedies
 
 
 @pytest.mark.parametrize(
-    ("one", "env", "words"),
+    ("tier", "env", "expected"),
     [
         *((make_tier(hypervisor=name), {}, None) for name in ("", "0", "no", " None ")),
         (make_tier(hypervisor="xen"), {}, "a virtual machine"),
@@ -128,12 +128,14 @@ def test_each_reason_alone_lowers_the_grade(
     ],
 )
 def test_virtual_machine_and_debug_kernel_lower_the_grade(
-    one: Tier, env: Mapping[str, Any], words: str | None
+    tier: Tier, env: Mapping[str, Any], expected: str | None
 ) -> None:
     """A kernel with debugging options lowers the grade only in the tier "metal", which measures in
     the running kernel."""
-    found = grade_results(one, env).reasons
-    assert len(found) == (words is not None) and (words or "") in "".join(r.words for r in found)
+    found = grade_results(tier, env).reasons
+    assert len(found) == (expected is not None) and (expected or "") in "".join(
+        r.words for r in found
+    )
 
 
 @pytest.mark.parametrize("env", [{"machine": {"governor": "powersave"}}, {}])
@@ -151,7 +153,7 @@ def make_frequencies(*spreads: float) -> list[Result]:
 
 
 @pytest.mark.parametrize(
-    ("results", "words"),
+    ("results", "expected"),
     [
         (make_frequencies(0.05), None),
         (make_frequencies(0.01, 0.06), "changed by up to 6 % between blocks: b1"),
@@ -174,11 +176,11 @@ def make_frequencies(*spreads: float) -> list[Result]:
     ],
 )
 def test_reason_for_a_grade_names_up_to_three_benchmarks(
-    results: Sequence[Result], words: str | None
+    results: Sequence[Result], expected: str | None
 ) -> None:
     found = grade_results(make_tier(), {}, results).reasons
-    assert len(found) == (words is not None)
-    assert words is None or found[0].words.endswith(words)
+    assert len(found) == (expected is not None)
+    assert expected is None or found[0].words.endswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +251,7 @@ def test_worst_reason_decides_and_is_listed_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "others", "itself"),
+    ("tier", "others", "itself"),
     [
         (make_tier("vm", emulated=True), [], False),
         (make_tier("vm", emulated=True), [make_tier()], False),
@@ -260,11 +262,11 @@ def test_worst_reason_decides_and_is_listed_first() -> None:
     ],
 )
 def test_remedy_on_an_emulated_machine_is_another_machine(
-    one: Tier, others: list[Tier], itself: bool
+    tier: Tier, others: list[Tier], itself: bool
 ) -> None:
     """On an emulated machine, `make bench-host` would measure the emulated CPU, too."""
     tiers = [{"tier": other.tier, "kernel": "6.12", "env": other.env} for other in others]
-    (remedy,) = grade_results(one, {"tiers": tiers}).remedies
+    (remedy,) = grade_results(tier, {"tiers": tiers}).remedies
     assert ("make bench-host" in remedy, "another machine" in remedy) == (not itself, itself)
 
 

@@ -194,8 +194,8 @@ def test_handbook_page_has_the_help_of_each_command(
     )
 
 
-def make_output(code: int, out: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.CompletedProcess([], code, out, " why \n")
+def make_output(exit_code: int, stdout: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess([], exit_code, stdout, " why \n")
 
 
 def test_handbook_fails_if_the_help_of_a_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:

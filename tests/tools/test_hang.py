@@ -31,10 +31,10 @@ ACCESS = 1 << 18
 SILENCE = 0.3
 
 
-def make_trap_stack(address: int, counter: int = 7, flags: int = INTERRUPTS) -> list[int]:
-    """Return the stack of a CPU in the handler of an int3 at `address`; `counter` is the value of a
-    saved register, and `flags` is RFLAGS at the int3."""
-    saved = [counter, *range(1, 16), address + 1, 0x10, flags, 0xFFFFC900000F0000, 0x18]
+def make_trap_stack(address: int, saved_register: int = 7, flags: int = INTERRUPTS) -> list[int]:
+    """Return the stack of a CPU in the handler of an int3 at `address`; `saved_register` is the
+    value of a saved register, and `flags` is RFLAGS at the int3."""
+    saved = [saved_register, *range(1, 16), address + 1, 0x10, flags, 0xFFFFC900000F0000, 0x18]
     return [0xFFFFFFFF99123456, 0, ENTRY + 0x39, *saved]
 
 
@@ -414,7 +414,7 @@ def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
 
 
 @pytest.mark.parametrize(
-    ("said", "at_once"),
+    ("log_message", "at_once"),
     [
         ("watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]", True),
         ("watchdog: CPU1: Watchdog detected hard LOCKUP on cpu 1", True),
@@ -425,22 +425,22 @@ def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
     ],
 )
 def test_inspection_is_due_at_once_after_each_new_lockup_message(
-    tmp_path: Path, guest: FakeGuest, said: str, at_once: bool
+    tmp_path: Path, guest: FakeGuest, log_message: str, at_once: bool
 ) -> None:
     """A message that a log had before the first check is not new, and neither is a message in a log
     that has become shorter. New lines of both logs are searched."""
     logs = [tmp_path / "status.log", tmp_path / "console.log"]
-    logs[0].write_text(f"{said}\n")
+    logs[0].write_text(f"{log_message}\n")
     watched = Watch(tmp_path / "qmp", logs, 60.0, tmp_path / LOOK_LOG)
     watched.inspect_cpus_if_due()
     with logs[0].open("a") as file:
         file.write("more\n" * 30)
     watched.inspect_cpus_if_due()
     assert guest.times == []
-    logs[1].write_text(f"[ 1.0] begin\n{said}\n")
+    logs[1].write_text(f"[ 1.0] begin\n{log_message}\n")
     watched.inspect_cpus_if_due()
     assert guest.times == [1000.0] * at_once
-    logs[1].write_text(f"{said}\n")
+    logs[1].write_text(f"{log_message}\n")
     watched.inspect_cpus_if_due()
     assert guest.times == [1000.0] * at_once
 
@@ -548,7 +548,7 @@ PANIC = "[    9.1][   T57] BUG: unable to handle x\n[    9.2] Kernel panic - not
 
 
 @pytest.mark.parametrize(
-    ("result", "status", "console", "said"),
+    ("result", "status", "console", "expected"),
     [
         (Result(exit_code=0), "ok 1", PANIC, None),
         (Result(exit_code=1), "", PANIC, None),
@@ -567,13 +567,13 @@ PANIC = "[    9.1][   T57] BUG: unable to handle x\n[    9.2] Kernel panic - not
     ],
 )
 def test_fault_of_the_emulator_is_described(
-    tmp_path: Path, result: Result, status: str, console: str, said: str | None
+    tmp_path: Path, result: Result, status: str, console: str, expected: str | None
 ) -> None:
     """A guest that sent its exit code shows no fault of the emulator; nor does a silent guest that
     hangs without a stale int3."""
     (tmp_path / "status.log").write_text(status)
     (tmp_path / "console.log").write_text(console)
-    assert triage.find_emulator_fault(replace(result, out=tmp_path), ["patcher", "a.b"]) == said
+    assert triage.find_emulator_fault(replace(result, out=tmp_path), ["patcher", "a.b"]) == expected
 
 
 @pytest.mark.parametrize(

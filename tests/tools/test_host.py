@@ -125,7 +125,7 @@ head -n 1 "$KMARKERS_ROOT/loads" >"$KMARKERS_ROOT/proc/loadavg"
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize(
-    ("words", "loads", "slept", "busy"),
+    ("arguments", "loads", "slept", "busy"),
     [
         ((), ["3.10", "1.90", "0.99"], [105, 90], ""),
         ((), ["0.99"], [], ""),
@@ -135,7 +135,7 @@ head -n 1 "$KMARKERS_ROOT/loads" >"$KMARKERS_ROOT/proc/loadavg"
     ],
 )
 def test_benchmark_waits_while_the_load_of_a_build_falls(
-    words: tuple[str, ...],
+    arguments: tuple[str, ...],
     loads: list[str],
     slept: list[int],
     busy: str,
@@ -151,7 +151,7 @@ def test_benchmark_waits_while_the_load_of_a_build_falls(
     write_system_file(tmp_path, "bin/sleep", NEXT_LOAD)
     (tmp_path / "bin" / "sleep").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    said = run_host_script(tmp_path, *words, "bench").stderr
+    said = run_host_script(tmp_path, *arguments, "bench").stderr
     waits = [
         f"host: the load of the last minute is {load}; waiting until it is below 1,"
         f" at most {left + 15} s\n"
@@ -159,7 +159,7 @@ def test_benchmark_waits_while_the_load_of_a_build_falls(
     ]
     assert said.startswith("".join(waits)) and said.count("waiting until") == len(waits)
     assert (f"the machine is busy (load {busy})" in said) == bool(busy)
-    assert said.endswith("host: nothing done\n") == (not busy or "-f" in words)
+    assert said.endswith("host: nothing done\n") == (not busy or "-f" in arguments)
     log = tmp_path / "slept"
     assert (log.read_text() if log.exists() else "") == "15\n" * len(slept)
 
@@ -325,24 +325,24 @@ def test_interrupted_load_unloads_all_modules(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-@pytest.mark.parametrize("words", [[], ["--resume=a run"]])
-def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, words: list[str]) -> None:
-    code = interrupt_host_script(tmp_path, "-y", "bench", *words)
+@pytest.mark.parametrize("arguments", [[], ["--resume=a run"]])
+def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, arguments: list[str]) -> None:
+    code = interrupt_host_script(tmp_path, "-y", "bench", *arguments)
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
-    command = " ".join(["scripts/kmarkers bench --host", *words])
+    command = " ".join(["scripts/kmarkers bench --host", *arguments])
     assert (tmp_path / "words").read_text() == f"{command}\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-@pytest.mark.parametrize("words", [["load", "--bench"], ["bench"]])
+@pytest.mark.parametrize("arguments", [["load", "--bench"], ["bench"]])
 def test_lost_connection_unloads_modules_that_are_still_used(
-    tmp_path: Path, words: list[str]
+    tmp_path: Path, arguments: list[str]
 ) -> None:
     """A process that has just ended still uses a module. The script cannot print a message, because
     the reader of its output has exited."""
     (tmp_path / "kmarkers_patcher").touch()
-    code = interrupt_host_script(tmp_path, "-y", *words, number=signal.SIGHUP, lose_output=True)
+    code = interrupt_host_script(tmp_path, "-y", *arguments, number=signal.SIGHUP, lose_output=True)
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
 
@@ -359,9 +359,9 @@ def test_module_that_stays_in_use_does_not_keep_the_others_loaded(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "words", [["-x", "load"], ["load", "--all"], ["bench", "--resume"], ["begin"], []]
+    "arguments", [["-x", "load"], ["load", "--all"], ["bench", "--resume"], ["begin"], []]
 )
-def test_host_script_refuses_wrong_arguments(tmp_path: Path, words: list[str]) -> None:
-    said = run_host_script(tmp_path, *(words or ["-y"]))
+def test_host_script_refuses_wrong_arguments(tmp_path: Path, arguments: list[str]) -> None:
+    said = run_host_script(tmp_path, *(arguments or ["-y"]))
     assert said.returncode == 2
     assert said.stderr

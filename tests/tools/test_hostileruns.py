@@ -353,7 +353,7 @@ def test_unreadable_directory_is_reported(
 
 
 @pytest.mark.parametrize(
-    ("told", "fresh", "right"),
+    ("reported_date", "fresh", "right"),
     [
         ("now", True, True),
         ("1970-01-01T00:00:09Z", True, False),
@@ -364,10 +364,10 @@ def test_unreadable_directory_is_reported(
     ],
 )
 def test_date_of_a_wrong_clock_is_corrected_and_reported(
-    tmp_path: Path, told: str, fresh: bool, right: bool, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, reported_date: str, fresh: bool, right: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    said = now if told == "now" else told
+    said = now if reported_date == "now" else reported_date
     file = tmp_path / "machine"
     file.write_text(f"kernel=x\ndate={said}\n")
     fetch.correct_reported_date(file, "host", fresh)

@@ -66,7 +66,7 @@ def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", ":1: the columns are not benchmark,"),
         ("benchmark,variant\n", ":1: the columns are not benchmark,"),
@@ -80,12 +80,12 @@ def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
         ("\x00\n", ":1: the columns are not "),
     ],
 )
-def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, expected: str) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
     (raw / "counters").write_text(text)
     with pytest.raises(RunError, match="counters") as refused:
         collect.load_raw_folder("native", raw)
-    assert f"{raw / 'counters'}{said}" in str(refused.value)
+    assert f"{raw / 'counters'}{expected}" in str(refused.value)
 
 
 def test_unreadable_counter_file_is_named(tmp_path: Path) -> None:
