@@ -30,7 +30,7 @@ class FakeCpu:
     next: Callable[[FakeCpu], None] = lambda cpu: None
 
     def format_registers(self, cpu_number: int) -> str:
-        """Return the output of `info registers` for this CPU."""
+        """Return the output of the monitor command `info registers` for CPU `cpu_number`."""
         self.next(self)
         return (
             f"\r\nCPU#{cpu_number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"

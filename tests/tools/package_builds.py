@@ -47,7 +47,8 @@ def list_installed_files(tree: Path, libdir: str) -> set[str]:
 
 
 def describe_missing_tool(tools: Sequence[str]) -> str:
-    """Return an error text that names the first missing program and the remedy; "" if all exist."""
+    """Return an error text that names the first missing program and the remedy; "" if no program is
+    missing."""
     missing = [tool for tool in tools if not shutil.which(tool)]
     return f"{missing[0]} is missing: run scripts/setup --packages" if missing else ""
 

@@ -274,7 +274,7 @@ def test_kmarkers_accel_forces_an_accelerator_without_fallback(
 
 
 def test_two_processes_do_not_try_kvm_at_the_same_time() -> None:
-    """The second process waits for the result of the first, and uses it."""
+    """The second process waits for the verdict of the first process, and uses this verdict."""
     second = FakeBoots(a=DIRTY)
     with ThreadPoolExecutor() as pool:
         with cache.hold_cache_lock("kvm"):
@@ -333,8 +333,8 @@ def test_trial_boot_decides_whether_kvm_is_used(
 def test_trial_boot_is_announced_on_stderr_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`vm accel` prints only the accelerator on standard output, and says at once, on stderr, that
-    it boots a kernel."""
+    """`vm accel` prints only the accelerator on stdout. Before the trial boot, it says on stderr
+    that it boots a kernel."""
 
     def announce_and_choose_kvm(kernel: str, show: Callable[[str], None]) -> accel.Accel:
         show(f"trying {kernel}")

@@ -218,8 +218,8 @@ def test_chosen_variants_choose_the_benchmarks_of_a_kernel(
 def test_kernel_without_a_chosen_variant_is_not_booted(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run has the tier native alone, and says why the others are not measured. No kernel is
-    fetched."""
+    """The run has the tier native alone, and says why the other tiers are not measured. No kernel
+    is fetched."""
     names = {"empty-loop": ["none"]}
     monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: names)
     monkeypatch.setattr(benchmark_names, "require_tier_patterns_match", lambda *_: None)
@@ -571,7 +571,7 @@ def test_benchmarks_are_chosen_by_their_names_and_variants(
 def test_pattern_without_a_match_is_refused_or_ignored(
     tmp_path: Path, benchmarks: list[str], variants: list[str]
 ) -> None:
-    """A pattern without a match is ignored if the caller asks for this and another pattern
+    """A pattern without a match is ignored if the caller allows this and another pattern
     matches."""
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\n[ $1 = list ] && printf '{LIST}'\n")

@@ -198,8 +198,7 @@ def test_clean_waits_for_a_build_that_begins_while_it_waits(
 def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
     tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CACHEDIR.TAG is kept as well, because the build can take no further lock without this
-    file."""
+    """`lab clean` also keeps CACHEDIR.TAG, without which the build can take no further lock."""
     cache.tag_cache_dir()
     (cache_directory / "objects/old").mkdir(parents=True)
     with contextlib.ExitStack() as build:

@@ -585,7 +585,7 @@ def test_fleet_refuses_to_group_by_an_unknown_property(capsys: pytest.CaptureFix
 
 
 def make_bench_args(**more: object) -> Namespace:
-    """Return the options of a bench, of which only those in `more` are given."""
+    """Return the options of `kmarkers bench`; only the options in `more` have a value."""
     names = ("kernel", "seed", "tiers", *benchrun.USER_FIELDS)
     given = {**dict.fromkeys(names), "host": False, "quick": False, **more}
     return Namespace(**given)

@@ -1164,7 +1164,8 @@ def test_row_of_up_to_80_columns_is_printed_in_one_line(over: int, split: bool) 
 
 
 def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
-    """Three lines are above the first benchmark, and one below the last row if rows are omitted."""
+    """The limit includes three lines above the first benchmark, and one line below the last row if
+    rows are omitted."""
     rows = [make_row_change(f"v{n}", float(n if n % 2 else -n), SLOWER) for n in range(1, 11)]
     shown = {
         most: [line.split()[0] for line in changetext.render_rows_to_limit(rows, most)[4:]]

@@ -181,8 +181,8 @@ def test_parquet_file_in_no_folder_is_an_error(
 def test_unwritable_parquet_file_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message has the path and the first line of the error. A module in place of duckdb raises
-    this error."""
+    """The message has the path and the first line of the error. A fake module duckdb raises this
+    error."""
 
     class WriteError(Exception):
         pass

@@ -349,8 +349,8 @@ def test_lost_connection_unloads_modules_that_are_still_used(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 def test_module_that_stays_in_use_does_not_keep_the_others_loaded(tmp_path: Path) -> None:
-    """The script cannot print a message about this module, because the reader of its output has
-    exited."""
+    """The script cannot print a message about the module in use, because the reader of its output
+    has exited."""
     (tmp_path / "kmarkers_bench" / "in use").mkdir(parents=True)
     code = interrupt_host_script(tmp_path, "-y", "bench", number=signal.SIGHUP, lose_output=True)
     left = (tmp_path / "proc/modules").read_text()
