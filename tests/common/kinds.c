@@ -32,7 +32,7 @@ asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
 	"test_" #name "_end:\n"						\
 	".popsection\n")
 
-/* Emit an instruction, and its struct kinds_record. */
+/* Emit the instruction @bytes, and the struct kinds_record that describes this site. */
 #define SITE(name, kind, bytes)						\
 	"77:	.byte " bytes "\n"					\
 	".pushsection .discard_test_" #name ", 1, \"aw\", @progbits\n"	\
@@ -145,7 +145,7 @@ static noinline u64 execute_near_jumps(u8 flags, u8 overflow)
 	return d;
 }
 
-/* CPU flags, in the bits in which sahf loads them. */
+/* Bits of the CPU flags in the byte that sahf loads into the flags register. */
 #define ZF	0x40
 #define SF	0x80
 #define PF	0x04

@@ -38,7 +38,7 @@ enum kind {
 /**
  * struct kinds_record - a site in the code of kinds.c
  * @addr: offset of the site from this field
- * @kind: enum kind; in test_prefixes: 0 for the LOCK prefix, 1 for the DS prefix
+ * @kind: enum kind; but in the array test_prefixes, 0 for a LOCK prefix and 1 for a DS prefix
  */
 struct kinds_record {
 	s32 addr;
@@ -66,7 +66,7 @@ enum kinds_pass {
 	PASS_MANY = PASS_NEAR + 3, NR_PASSES,
 };
 
-/* The function that a site of the kind CALL32 calls while it has its second instruction. */
+/* The function that a site of the kind CALL32 calls while the site holds its second instruction. */
 u64 kinds_callee(u64 value);
 
 u64 kinds_execute(enum kinds_pass pass);
@@ -85,7 +85,11 @@ u64 kinds_compute_expected_result(enum kinds_pass pass, const struct kinds_recor
  */
 bool kinds_is_possible_result(enum kinds_pass pass, u64 seen);
 
-/* Increment @counter with xadd, compiled with a LOCK or a DS prefix.  Return its old value. */
+/*
+ * Increment @counter with xadd, which kinds_add_locked() has with a LOCK prefix, and
+ * kinds_add_unlocked() with a DS prefix, until a test replaces the prefix.  Return the old value of
+ * @counter.
+ */
 u32 kinds_add_locked(u32 *counter);
 u32 kinds_add_unlocked(u32 *counter);
 

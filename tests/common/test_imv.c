@@ -84,7 +84,7 @@ const char *imv_branches_follow_the_value(void)
 	EXPECT(!imv_set(branch, true));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 
-	/* A value that is too large for the variable is truncated to its low byte, here 0. */
+	/* The variable has one byte: a larger number is truncated to its low byte, here 0. */
 	EXPECT(!imv_set_many(&large, 1));
 	EXPECT(read_branches() == 0 && !_imv_read(branch));
 	/* Any value but 0 becomes 1, as in an assignment to a bool. */
@@ -329,7 +329,7 @@ const char *imv_changes_many_values_in_one_batch(void)
 	EXPECT(hash_each_site() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
 	EXPECT(after.sites - before.sites == MANY);
 	EXPECT(after.rounds - before.rounds == 3);
-	/* A value that is named twice at the end of the batch keeps all from being changed. */
+	/* If two changes of a batch are for the same value, no value is changed. */
 	prepare_each_change(5);
 	each_change[MANY - 1].var = each_change[0].var;
 	EXPECT(imv_set_many(each_change, MANY) == -EINVAL);

@@ -273,7 +273,7 @@ const char *markers_storm_of_pairs(void)
 	err = marker_probe_register("test_storm", "%d", linger_and_count, NULL);
 	EXPECT(!err);
 	EXPECT(!test_start_threads(hit_storm_markers));
-	/* Make few changes, because each waits twice for the slow probe. */
+	/* Make few changes, because each change waits twice for the slow probe. */
 	for (i = 0; i < test_batches / 200 + 5 && !err; i++) {
 		err = register_probe_for_a_while();
 		wait_for_slow_probe();

@@ -66,8 +66,8 @@ static int unregister_probes(unsigned int nr)
 }
 
 /*
- * Return a time in ns: in the kernel, the time that a clock shows; in user space, the CPU time of
- * this thread.
+ * Return the time in ns that is used to measure a registration: in the kernel, the monotonic time;
+ * in user space, the CPU time of this thread.
  */
 static u64 read_registration_clock_ns(void)
 {

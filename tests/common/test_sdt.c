@@ -211,7 +211,10 @@ const char *sdt_finds_functions_of_inlined_copies(void)
 	EXPECT(sdt_hit_ip(&seen[0].last) != sdt_hit_ip(&seen[1].last));
 	EXPECT(!sdt_detach("sdt_inlined_one:inlined", record_hit, &first));
 	EXPECT(!sdt_detach("sdt_inlined_two:inlined", record_hit, &second));
-	/* Each copy calls the handler for both copies and the handler for this copy. */
+	/*
+	 * A hit of a copy calls the handler that is attached to both copies, and the handler that
+	 * is attached to this copy alone.
+	 */
 	EXPECT(!sdt_attach("inlined", record_hit, &first));
 	EXPECT(!sdt_attach("sdt_inlined_one:inlined", record_hit, &first));
 	EXPECT(!sdt_attach("sdt_inlined_two:inlined", record_hit, &second));

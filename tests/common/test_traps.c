@@ -123,8 +123,8 @@ const char *patcher_sets_permanent_breakpoints(void)
 	EXPECT(count_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
 	/*
-	 * Registering the table again is refused because it is registered already, although its
-	 * site holds no instruction now.
+	 * Registering the table a second time fails with -EBUSY, although the table's site holds a
+	 * breakpoint instead of a valid instruction now.
 	 */
 	EXPECT(patcher_register(&table) == -EBUSY);
 	EXPECT(execute_site() == TRAPPED);

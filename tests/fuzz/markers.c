@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fuzz target: tables of markers, some with wrong headers, and probes that are registered and
- * unregistered.  A model computes which markers must be on, and which probes each must call.
+ * unregistered.  A model computes which markers must be on, and which probes each marker must call.
  */
 #include <linux/errno.h>
 #include <linux/printk.h>

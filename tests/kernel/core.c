@@ -9,7 +9,7 @@
  *	restore				undo redirect
  *	detour FUNCTION			make FUNCTION return 4343
  *	undetour			undo detour
- *	far FUNCTION CALLEE		redirect the call to an address out of reach of a call
+ *	far FUNCTION CALLEE		redirect the call to an address that no call can reach
  *	left FUNCTION CALLEE		unregister the site of a redirected call, which must fail
  *	claims FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread tries to register a site inside the call

@@ -4,8 +4,8 @@
 #define TESTS_KERNEL_EACH_H
 
 /*
- * The macros EACH_2 to EACH_4 do the same. There are several because they are used inside each
- * other, and a macro is not expanded inside itself.
+ * EACH_2, EACH_3 and EACH_4 are equal.  Three macros are needed because they are nested, and the
+ * preprocessor does not expand a macro inside itself.
  */
 #define EACH_1(what)							\
 	what(0) what(1) what(2) what(3) what(4)				\

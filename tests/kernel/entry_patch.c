@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A live patch of a function of the module kmarkers_test_entry.  By default, the function is
- * te_plain(), which has an ftrace site.  A recorded function (built with entry.mk), which has a nop
- * for kmarkers_entry instead of an ftrace site, must be refused by the kernel.  The replacement
- * returns the same value as te_plain(), and counts its calls.
+ * te_plain(), which has an ftrace site.  The kernel must refuse to patch a recorded function (built
+ * with entry.mk), because such a function has a nop for kmarkers_entry instead of an ftrace site.
+ * The replacement returns the same value as te_plain(), and counts its calls.
  */
 #include <linux/atomic.h>
 #include <linux/livepatch.h>

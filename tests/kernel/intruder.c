@@ -29,7 +29,7 @@
 
 static struct {
 	u8 *addr;
-	void *page;		/* alias of the breakpoint's page; NULL while there is none */
+	void *page;		/* alias of the breakpoint's page; NULL while there is no alias */
 	u8 *alias;
 	u8 byte;
 	unsigned int traps;

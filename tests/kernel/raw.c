@@ -158,7 +158,7 @@ const char *raw_tracepoint_calls_programs(void)
 	hit_marker(1);
 	EXPECT(!attach_program("test_typed", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(typed, true) && typed->direct);
-	/* Connecting a connected marker has no effect. */
+	/* Connecting the marker to its raw tracepoint a second time has no effect. */
 	EXPECT(!marker_raw_switch(typed, true) && typed->raw->wanted && typed->raw->connected);
 	hit_marker(1ULL << 40);
 	EXPECT(has_recorded(&programs[0], 1, 1ULL << 40));

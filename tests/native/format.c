@@ -152,7 +152,7 @@ static const char *format_prints_byte_arrays(void)
 	EXPECT(!strcmp(text, "00:1b:c4:0a:ff:80|001bc40aff80|7"));
 	print_args(text, sizeof(text), "%1ph|%7ph|%3phC|%3phD", bytes, bytes, bytes, bytes);
 	EXPECT(!strcmp(text, "00|00 1b c4 0a ff 80 7f|00:1b:c4|00-1b-c4"));
-	/* The maximum number of bytes, without separators: two digits per byte. */
+	/* An array of the maximum size, without separators: each byte is printed as two digits. */
 	EXPECT(print_args(text, sizeof(text), "%64phN", bytes) == 128);
 	EXPECT(!strncmp(text, "001bc40aff807f00", 16));
 	EXPECT(strspn(text + 14, "0") == 114);
@@ -166,7 +166,7 @@ static const char *format_prints_byte_arrays(void)
 
 /*
  * How conversions with %p are parsed.  The field "rest" is the text behind the conversion.  If
- * "array" is 0, a pointer is printed: as a symbol, unless "pointer" is NUL.
+ * "array" is 0, a pointer is printed: as an address if "pointer" is NUL, else as a symbol.
  */
 static const struct {
 	const char *text;

@@ -303,7 +303,7 @@ static const char *run_switches_only_the_first_sites(void)
 	return NULL;
 }
 
-/* Number of sites for which the last byte of the last site is the first byte of a page. */
+/* Number of 5-byte sites of which the last byte of the last site is the first byte of a page. */
 #define SITES_AND_A_BYTE	3277
 
 /*
@@ -609,7 +609,10 @@ static const char *run_fails_while_a_handler_is_attached(void)
 	return NULL;
 }
 
-/* Do between two blocks what promote_after does once a second in the kernel. */
+/*
+ * Promote all sites that were hit, between two blocks.  In the kernel, sites are promoted once a
+ * second if the module parameter promote_after is set.
+ */
 static bool promote_all_hit_sites(void)
 {
 	sdt_promote_hot_sites(0);

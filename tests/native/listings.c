@@ -276,7 +276,7 @@ static const char *sdt_lists_attached_handlers(void)
 	EXPECT(seen[1].nr == 1);
 	EXPECT(has_line(print_to_text(sdt_list_show), "list:program:hit_twice:twice on jump 3 1 "));
 	EXPECT(!strncmp(print_to_text(show_attachments), lines, strlen(lines)));
-	/* This is the last line. */
+	/* The line that begins with nomem-first is the last line of the list. */
 	EXPECT(strchr(text + strlen(lines), '\n') == text + strlen(text) - 1);
 	EXPECT(!strcmp(text + strlen(text) - 3, " 1\n"));
 	return NULL;

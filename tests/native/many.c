@@ -704,9 +704,9 @@ static const char *markers_arrays_are_copied_when_half_empty(void)
 		EXPECT(array->probe[2 * i].func == replacing_probe);
 		EXPECT(marker_array_find_probe(array, count_call, &private[2 * i]) == -ENOENT);
 	}
-	/* Half of the elements are removed probes. */
+	/* Half of the elements are removed probes, so the next removal copies the array. */
 	EXPECT(remove_and_copy(&array, &private[1]) && array->nr == 19 && array->live == 19);
-	/* 19, 18 and 17 probes are left. */
+	/* An array of more than 16 probes is not copied when a probe is removed. */
 	for (i = 1; i < 4; i++)
 		EXPECT(!remove_and_copy(&array, &private[2 * i + 1]) && array->nr == 19);
 	EXPECT(array->live == 16);

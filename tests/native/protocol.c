@@ -45,7 +45,7 @@ static void check_bytes_after_round(void)
 	    memcmp(protocol_site_first + 1, tail[i] + 1, INSN - 1) ||
 	    memcmp(protocol_site_second + 1, tail[i] + 1, INSN - 1))
 		failed = true;
-	/* Execute only correct bytes. */
+	/* Execute the sites only if their bytes are correct. */
 	if (!failed && protocol_execute_sites() != 0)
 		failed = true;
 }
@@ -422,8 +422,8 @@ static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
 
 	/*
-	 * For other changes the patcher is called, and makes the changes, because no kprobe exists
-	 * here.
+	 * The hook affects only sdt_promote_hot_sites().  sdt_promote() and sdt_detach() change the
+	 * site, because this program has no real kprobe.
 	 */
 	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
 	EXPECT(!sdt_promote("beside", true) && are_breakpoints(false, true));
@@ -492,8 +492,8 @@ static unsigned int count_messages_of_promotion(void)
 }
 
 /*
- * Check the log after an attempt to promote ten sites, none of which can be promoted: it names 8
- * sites, and has the number of the other sites.  The next attempt must log nothing.
+ * Check the log after an attempt to promote ten sites, none of which can be promoted: the log names
+ * 8 sites, and gives the number of the other sites, 2.  The next attempt must log nothing.
  */
 static const char *sdt_logs_few_sites_that_are_not_promoted(void)
 {
@@ -539,8 +539,8 @@ static void pause_3_ms(void)
 
 /*
  * Check in which bucket of the histogram a batch is counted.  Each of the three rounds is delayed
- * by 3 ms, so the batch takes at least 9 ms.  It takes at most the time that this function
- * measures.
+ * by 3 ms, so the batch takes at least 9 ms.  The batch takes at most the time that this function
+ * measures around the call.
  */
 static const char *protocol_counts_durations(void)
 {

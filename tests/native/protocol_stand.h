@@ -22,9 +22,9 @@ extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 int protocol_execute_sites(void);
 
 /*
- * A leaf function: it may keep locals in the red zone, the 128 bytes below the stack pointer.
- * protocol_leaf() fills the red zone, executes a site, and returns the number of words of the red
- * zone that have changed.
+ * Fill the red zone, execute a site, and return the number of words of the red zone that have
+ * changed.  The red zone is the 128 bytes below the stack pointer, where a leaf function, which
+ * calls no other function, may keep locals.
  */
 unsigned int protocol_leaf(void);
 

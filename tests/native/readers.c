@@ -27,7 +27,7 @@
 #include "readers.h"
 
 #define LIMIT_SECONDS	60
-/* More readers than fit into one mapping. */
+/* Number of readers to allocate: more than fit into one mapping. */
 #define MOST_READERS	1000
 
 static DEFINE_IMV(int, value) = 1;

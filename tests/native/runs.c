@@ -247,7 +247,8 @@ static const char *run_uses_loop_counts_in_ratio_5_8_12(void)
 		u64 pass;	/* duration of a pass in ps */
 		u32 loops[BENCH_LOOP_COUNTS];
 	} cases[] = {
-		{ 1000, { 10240, 16384, 24576 } },	/* 9982 passes take 10 us */
+		/* Each comment gives the number of passes that take 10 us. */
+		{ 1000, { 10240, 16384, 24576 } },	/* 9982 */
 		{ 10000, { 1024, 1638, 2457 } },	/* 998 */
 		{ 100000, { 104, 166, 249 } },		/* 100 */
 		{ 700000, { 15, 24, 36 } },		/* 15 */
@@ -492,7 +493,7 @@ static u64 take_longest_gap(void)
 
 /*
  * Check which gaps the observer thread records.  A gap is interrupted if the number of timer
- * interrupts has changed at its end or at its beginning.
+ * interrupts has changed during this gap or during the previous gap.
  */
 static const char *check_recorded_gaps(void)
 {
@@ -619,7 +620,8 @@ static int run_stall_block(u32 block, unsigned int idle_variant, u64 *waited_ns,
 
 /*
  * Check that the observer looks for gaps without a switch for as long as the last batch took.  In
- * even blocks the batch precedes.  The check allows a tenth less time, because two clocks are
+ * block 0, the last batch is the batch of the same block, which comes first.  In block 1, the last
+ * batch is the batch of block 0.  The check allows a tenth less time, because two clocks are
  * compared.
  */
 static const char *observer_waits_as_long_as_a_batch(void)
@@ -786,7 +788,7 @@ const struct test_case run_cases[] = {
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
 
-/* Functions that kmbench provides to runs. */
+/* Replacements of the functions that kmbench defines for runs, under the control of the tests. */
 u64 bench_count_context_switches(void)
 {
 	return switches;

@@ -282,7 +282,7 @@ static int write_code_byte(u8 *addr, u8 byte)
 }
 
 /*
- * Sites.  For each site, the byte at the offset @at is replaced by @byte: the site then holds no
+ * Sites, each with a fault: if the byte at the offset @at is replaced by @byte, the site holds no
  * instruction that reads a value.
  */
 static const struct {
@@ -394,7 +394,7 @@ static const char *tables_of_reading_sites_change_only_their_variable(void)
 	return NULL;
 }
 
-/* For each flavour: length of an SDT site in bytes. */
+/* The length in bytes of an SDT site of each flavour. */
 static const u8 sdt_lengths[] = {
 	[SDT_JUMP] = 7, [SDT_BREAKPOINT] = 7, [SDT_NOP] = 1, [SDT_SPLIT] = 3,
 };

@@ -286,7 +286,7 @@ static bool copy_text_of_file(void)
 	if (!program->file || !text.copy)
 		return false;
 	memcpy(text.copy, text.file, text.size);
-	/* Some linkers begin the text in the middle of a page. */
+	/* Test a text that begins in the middle of a page, as some linkers make it. */
 	text.segment.p_vaddr += 0x123;
 	text.segment.p_offset += 0x123;
 	return true;

@@ -29,7 +29,7 @@ build() {
 		make -j"$(nproc)" memcached
 		;;
 	tcl)
-		# Initialise a variable on which a hit of a probe depends; Tcl does not do so.
+		# Initialise a variable on which a hit of a probe depends: Tcl leaves it uninitialised.
 		sed -i 's/^    const char \*curInstName;/    const char *curInstName = NULL;/' generic/tclExecute.c
 		cd unix
 		./configure --enable-dtrace --disable-shared CPPFLAGS="$2"

@@ -11,7 +11,7 @@ kernel=$KMARKERS_HOST_KERNEL output=$KMARKERS_HOST_OUTPUT
 verdicts=$KMARKERS_CACHE/accel.json
 trial=$KMARKERS_CACHE/kvm/$kernel
 status=/sys/kernel/debug/kmarkers/bench/status
-# The user who is not root: nobody.
+# ID of the user "nobody", for commands that are run without the rights of root.
 user=65534
 
 # run_step NAME COMMAND...: run a command, and store its output and its exit code
