@@ -357,13 +357,14 @@ static u64 compute_generation_value(unsigned long generation)
 }
 
 /*
- * Count an error if @seen is not the value of any generation from number @low to number @started.
+ * Count an error if @seen is not the value of any generation from number @oldest to number
+ * @started.
  */
-static void count_unexpected_value(u64 seen, u64 mask, unsigned long low)
+static void count_unexpected_value(u64 seen, u64 mask, unsigned long oldest)
 {
 	unsigned long generation, high = smp_load_acquire(&started);
 
-	for (generation = low; generation <= high; generation++)
+	for (generation = oldest; generation <= high; generation++)
 		if (seen == (compute_generation_value(generation) & mask))
 			return;
 	WRITE_ONCE(wrong, wrong + 1);
@@ -439,15 +440,15 @@ static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
 /*
- * Check the result @seen of a branch or a comparison.  If a change has begun after generation @low,
- * both results are possible, so nothing is checked.
+ * Check the result @seen of a branch or a comparison in generation @generation.  If a later change
+ * has begun, both results are possible, so nothing is checked.
  */
-static void count_unexpected_branch(bool seen, unsigned long low)
+static void count_unexpected_branch(bool seen, unsigned long generation)
 {
-	if (low != smp_load_acquire(&branch_started))
+	if (generation != smp_load_acquire(&branch_started))
 		return;
 	WRITE_ONCE(compared, READ_ONCE(compared) + 1);
-	if (seen != (low & 1))
+	if (seen != (generation & 1))
 		WRITE_ONCE(wrong, wrong + 1);
 }
 

@@ -67,17 +67,17 @@ static void fill_poke(struct patcher_poke *poke, unsigned int site)
 }
 
 /*
- * Change each of @nr sites to its other instruction, @chunk sites at a time.  The first site is
- * number @first; after the last site, the numbers continue with 0.
+ * Change each of @nr sites to its other instruction, @chunk_size sites at a time.  The first site
+ * is number @first; after the last site, the numbers continue with 0.
  */
-static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk)
+static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk_size)
 {
 	unsigned int i, all = count_records();
 	int err;
 
 	for (i = 0; i < nr; i++)
 		fill_poke(&pokes[i], (first + i) % all);
-	err = patcher_apply_chunked(owner, pokes, nr, chunk);
+	err = patcher_apply_chunked(owner, pokes, nr, chunk_size);
 	for (i = 0; i < nr && !err; i++)
 		state[(first + i) % all] ^= 1;
 	return err;

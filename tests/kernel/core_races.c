@@ -114,9 +114,9 @@ static int start_and_join_racers(struct racer *racers, unsigned int nr, struct c
 
 /*
  * Call @request with @arg in two threads at the same time.  Return 0 if one of the two calls
- * returned 0 and the other call returned @refusal.
+ * returned 0 and the other call returned @expected_err.
  */
-static int call_in_two_threads(int (*request)(void *arg), void *arg, int refusal)
+static int call_in_two_threads(int (*request)(void *arg), void *arg, int expected_err)
 {
 	DECLARE_COMPLETION_ONSTACK(go);
 	struct racer racers[2] = {
@@ -127,7 +127,7 @@ static int call_in_two_threads(int (*request)(void *arg), void *arg, int refusal
 
 	if (err)
 		return err;
-	return racers[0].err + racers[1].err == refusal && racers[0].err * racers[1].err == 0 ?
+	return racers[0].err + racers[1].err == expected_err && racers[0].err * racers[1].err == 0 ?
 		0 : -EPROTO;
 }
 

@@ -462,16 +462,16 @@ static int register_row(void)
 }
 
 /*
- * Store at @to the pokes that switch the sites in the bit mask @set.  Return the number of pokes.
+ * Store at @to the pokes that switch the sites in the bit mask @mask.  Return the number of pokes.
  */
-static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int set, bool backwards,
+static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int mask, bool backwards,
 				   bool on)
 {
 	unsigned int i, site, nr = 0;
 
 	for (i = 0; i < ROW; i++) {
 		site = backwards ? ROW - 1 - i : i;
-		if (!(set & 1 << site))
+		if (!(mask & 1 << site))
 			continue;
 		to[nr] = (struct patcher_poke) { .addr = compute_row_addr(site) };
 		to[nr].len = row[site].len;
@@ -481,26 +481,26 @@ static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int set, bo
 	return nr;
 }
 
-/* Return true if the sites in the bit mask @set are on, and all other sites are off. */
-static bool is_row_in_state(unsigned int set)
+/* Return true if the sites in the bit mask @mask are on, and all other sites are off. */
+static bool is_row_in_state(unsigned int mask)
 {
 	unsigned int i;
 
 	for (i = 0; i < ROW; i++)
-		if (memcmp(compute_row_addr(i), set & 1 << i ? row[i].on : row[i].off, row[i].len))
+		if (memcmp(compute_row_addr(i), mask & 1 << i ? row[i].on : row[i].off, row[i].len))
 			return false;
 	return true;
 }
 
-static const char *switch_row(struct patcher_poke *pokes, unsigned int set, bool backwards)
+static const char *switch_row(struct patcher_poke *pokes, unsigned int mask, bool backwards)
 {
-	unsigned int nr = fill_row_pokes(pokes, set, backwards, true);
+	unsigned int nr = fill_row_pokes(pokes, mask, backwards, true);
 
-	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(set));
-	fill_row_pokes(pokes, set, backwards, false);
+	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(mask));
+	fill_row_pokes(pokes, mask, backwards, false);
 	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(0));
 	/* A batch with two pokes of one site is refused. */
-	fill_row_pokes(pokes, set, backwards, true);
+	fill_row_pokes(pokes, mask, backwards, true);
 	pokes[0] = pokes[nr - 1];
 	EXPECT(nr == 1 || (patcher_apply(owner, pokes, nr) == -EINVAL && is_row_in_state(0)));
 	return NULL;

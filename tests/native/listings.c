@@ -456,8 +456,11 @@ static void clean_up_markers(void)
 	marker_synchronize_unregister();
 }
 
-/* Return true if the list has markers bench_@flavour_@number, and each of them has @nr probes. */
-static bool do_markers_have_probes(const char *flavour, unsigned int number, unsigned int nr)
+/*
+ * Return true if the list has markers bench_@flavour_@number, and each of these markers has
+ * @nr_probes probes.
+ */
+static bool do_markers_have_probes(const char *flavour, unsigned int number, unsigned int nr_probes)
 {
 	unsigned int found, lines = 0;
 	char name[32], state[8];
@@ -468,8 +471,8 @@ static bool do_markers_have_probes(const char *flavour, unsigned int number, uns
 		line += *line == '\n';
 		if (strncmp(line, name, strlen(name)))
 			continue;
-		if (sscanf(line, "%*s %7s %*s %u", state, &found) != 2 || found != nr ||
-		    strcmp(state, nr ? "on" : "off"))
+		if (sscanf(line, "%*s %7s %*s %u", state, &found) != 2 || found != nr_probes ||
+		    strcmp(state, nr_probes ? "on" : "off"))
 			return false;
 		lines++;
 	}

@@ -200,14 +200,14 @@ static const struct bench_variant timed[] = { BENCH_ROW("a", advance_clock) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
 /*
- * Find loop counts for a loop of @pass picoseconds.  If @spoilt is N > 0, all windows but every Nth
- * take 100 us more.
+ * Find loop counts for a loop of @pass_ps picoseconds.  If @spoilt is N > 0, all windows but every
+ * Nth take 100 us more.
  */
-static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
+static int find_loop_counts(u64 pass_ps, unsigned int spoilt, u32 *loops)
 {
 	int err;
 
-	simulated.pass = pass;
+	simulated.pass = pass_ps;
 	simulated.spoilt = spoilt;
 	simulated.windows = 0;
 	simulated.used = true;
