@@ -115,7 +115,7 @@ void kinds_cleanup(void)
 /* Number of latest flips (batches of changes) for which the expected results are kept. */
 #define KEPT	4
 
-/* Expected result of each pass after each of the last flips. */
+/* Expected result of each pass after each of the last KEPT flips. */
 static u64 expected[KEPT][NR_PASSES];
 /* Number of results of each pass that were compared with @expected, and number of wrong results. */
 static unsigned long compared[NR_PASSES], wrong;
@@ -218,8 +218,8 @@ static const char *flip_sites_repeatedly(void (*pass)(void), unsigned int flips,
 		if (pass == check_multi_insn_sites)
 			test_wait_for_pass();
 		/*
-		 * After some batches, change no site until each thread has made a whole pass, whose
-		 * result can be compared with @expected.
+		 * After some batches, change no site until each thread has begun and ended a call
+		 * of @pass, whose results can be compared with @expected.
 		 */
 		if (pass == check_passes_during_flips && i % (few ? 256 : 32) < 2)
 			test_wait_for_whole_pass();

@@ -31,7 +31,7 @@ static void record_args(void *private, void *call_private, const char *fmt, va_l
 	record->text = va_arg(*args, const char *);
 }
 
-/* Add the first argument to record->number.  Store @call_private in record->text unless NULL. */
+/* Add the first argument to record->number.  Store @call_private in record->text if not NULL. */
 static void add_first_argument(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;

@@ -54,7 +54,7 @@ void arena_take_instruction(struct input *in, u8 *bytes, unsigned int len)
 
 	for (i = 0; i < len; i++)
 		bytes[i] = take_number(in, 1);
-	/* Search from the selected element on for an instruction of length @len. */
+	/* Begin at the selected element, and search for an instruction of length @len. */
 	for (i = 0; i < ARRAY_SIZE(forms); i++, form++) {
 		form %= ARRAY_SIZE(forms);
 		if (forms[form].len == len) {

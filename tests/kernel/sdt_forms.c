@@ -205,7 +205,10 @@ FORMS(DEFINE)
 #define ABI_PROBE1(mod, func, name, value)	SDT_PROBE1(ABI, mod, func, name, value)
 SDT_PROVIDER_DEFINE(ABI);
 ABI_DEFINE1(fork, abi_fork, return, "int");
-/* The hits of this probe are not recorded: its event, find_hit, has the fields of another probe. */
+/*
+ * The hits of this probe are not recorded: the event find_hit has the fields of the probe
+ * tpath:cache:find:hit, whose arguments have other types.
+ */
 SDT_PROBE_DEFINE1(tpath, other, find, hit, "long");
 SDT_PROBE_DEFINE(tproc, , , untyped);
 SDT_PROBE_DEFINE5(tproc, kernel, , partly, "int", "int", "char *", "int", "int");

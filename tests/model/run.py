@@ -54,7 +54,7 @@ class Search:
 # faster, and used if no counterexample is expected.
 SHORTEST = ("-O0", "-DBFS")
 FAST = ("-O1",)
-# The maximum length of a path, as an option of the search. A search that needs longer paths has the
+# Options that limit the length of a path in a search. A search that needs longer paths has the
 # result `broken`.
 DEPTH = "-m1000000"
 LONG_DEPTH = "-m8000000"

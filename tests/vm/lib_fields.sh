@@ -22,8 +22,8 @@ records() {
 	sed -n "s/.*: $1: //p" "$tracing/${2:+instances/$2/}trace"
 }
 
-# expect_records NAME EVENT HIT WANTED: hit markers; a test that passes if the event has WANTED
-# records
+# expect_records NAME EVENT HIT WANTED: run "hit_fields HIT"; the test NAME passes if EVENT then has
+# WANTED records
 expect_records() {
 	echo >"$tracing"/trace
 	hit_fields "$3"

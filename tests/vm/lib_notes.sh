@@ -57,7 +57,7 @@ count_note_kprobes() {
 	grep -c " kmarkers_test_notes " "$all_kprobes"
 }
 
-# Checks that an unloaded module leaves no kprobe and no line in the list.
+# Checks that kmarkers_test_notes has left no kprobe, and no line in sdt/list, when it was unloaded.
 test_notes_left() {
 	same "an unloaded module leaves no kprobe" "$(count_note_kprobes)" 0
 	lacks "^tnotes:" "$debugfs/sdt/list"

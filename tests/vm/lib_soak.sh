@@ -55,8 +55,8 @@ hit_all_sites() {
 	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
-# Sleep after the hits, so that the CPU is idle for a while. If one thread emulates all CPUs one
-# after the other, busy CPUs delay an IPI between two other CPUs.
+# Hit all sites, then sleep, so that the CPU is idle for a while. If one thread emulates all CPUs
+# one after the other, busy CPUs delay an IPI between two other CPUs.
 toggle_hits() {
 	hit_all_sites && sleep 0.3
 }
@@ -79,7 +79,7 @@ toggle_visitors() {
 	done
 }
 
-# Run the next of the storm cases.
+# Run the next case of $storm_cases; after the last case, begin again with the first.
 toggle_storms() {
 	[ "$storms_left" ] || storms_left=$storm_cases
 	# shellcheck disable=SC2086 # they are words
