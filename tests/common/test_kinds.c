@@ -425,5 +425,6 @@ const char *patcher_prefixes(void)
 	pokes[0].addr = prefix;
 	EXPECT(patcher_apply(owner, pokes, 1) == -EINVAL);
 	EXPECT(*prefix == 0xf0);
-	return check_lock_prefix(kinds_get_addr(second)) ?: check_refused_prefixes(prefix);
+	return check_lock_prefix(kinds_get_addr(second)) ?:
+	       check_refused_prefixes(prefix);
 }

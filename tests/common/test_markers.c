@@ -187,8 +187,8 @@ const char *markers_formats(void)
 }
 
 /*
- * Number of calls in which the probe check_tag_a() or check_tag_b() got the private data of the
- * other probe or a wrong argument.  These two probes are connected alternately while every CPU
+ * Number of calls in which the probe check_tag_a() or check_tag_b() got the private data of
+ * the other probe or a wrong argument.  These two probes are connected alternately while every CPU
  * executes the marker.
  */
 static unsigned long mixed;

@@ -43,7 +43,10 @@ static struct name {
 
 static int called[PROBES * 2], nr_called;
 
-/* Probe number p is probe_even() if p is even, else probe_odd(), with private data p / 2. */
+/*
+ * Probe number p is probe_even() if p is even, else probe_odd().  The private data
+ * of the probe is p / 2.
+ */
 static void probe_even(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	MUST(call_private == called && va_arg(*args, int) == 7);

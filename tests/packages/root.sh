@@ -88,8 +88,8 @@ print_package_state() {
 	dpkg-query -W -f '${db:Status-Abbrev}${Version}' kmarkers-dkms
 }
 
-# print_cpu_seconds BEFORE AFTER: print the CPU seconds of this script's child processes, from the
-# output of "times" before and after
+# print_cpu_seconds BEFORE AFTER: print the CPU seconds of this script's child
+# processes, from the files BEFORE and AFTER with output of "times"
 print_cpu_seconds() {
 	cat "$1" "$2" | sed -n 's/[ms]/ /g; 2p; 4p' |
 		awk '{ worked = $1 * 60 + $2 + $3 * 60 + $4 - worked } END { print int(worked) }'
@@ -101,8 +101,8 @@ build_module() {
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
 }
 
-# build_headers: for each installed header for modules, build a module that includes only this
-# header
+# build_headers: for each installed header for modules, build a module that includes only
+# this header
 build_headers() {
 	objects='' headers=$(cd "$(pkg-config --variable=kmarkers kmarkers)/include" &&
 		grep -L '#error "include <' kmarkers/*.h linux/*.h | grep -v /user.h) || return

@@ -117,14 +117,14 @@ check_marked_modules() {
 	try "$package: its modules unload again" unload_files
 }
 
-# log_foreign begins|ends: write a line to the kernel's log. The host ignores faults that the kernel
-# logs between these two lines, because modules that do not use kmarkers cause these faults.
+# log_foreign begins|ends: write a line to the kernel's log. The host ignores faults that the
+# kernel logs between these two lines, because modules that do not use kmarkers cause these faults.
 log_foreign() {
 	echo "<5>kmarkers-job: foreign code $1" >/dev/kmsg
 }
 
-# check_package: load and unload the package's unchanged modules; if that succeeds, test the modules
-# with markers
+# check_package: load and unload the package's unchanged modules; if that succeeds, test the
+# modules with markers
 check_package() {
 	while read -r file; do
 		loaded "$(print_module_name "$file")" || insmod "/stock/$file"

@@ -114,8 +114,8 @@ copy_modules() {
 	done
 }
 
-# limit_bench BLOCKS: replace the Python interpreter that scripts/host runs by a script, which limits
-# each benchmark in the kernel to this number of blocks
+# limit_bench BLOCKS: replace the Python interpreter that scripts/host runs by a script,
+# which limits each benchmark in the kernel to this number of blocks
 limit_bench() {
 	rm -f build/venv/bin/python
 	cat >build/venv/bin/python <<-EOF
