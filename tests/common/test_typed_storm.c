@@ -137,7 +137,10 @@ static void disable_preemption_if_wanted(void)
 {
 	u64 start;
 
-	/* The variable "tickets" is 1: the first thread that decrements it disables preemption. */
+	/*
+	 * Once "wanted" is set, "tickets" is 1: only the first thread that decrements "tickets"
+	 * gets 0 and disables preemption.
+	 */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();
@@ -151,7 +154,8 @@ static void disable_preemption_if_wanted(void)
 }
 
 /*
- * Let a thread disable preemption, and wait until it is disabled.  Return false after 4 * HOLD_NS.
+ * Request that a thread disables preemption, and wait until a thread has done so.  Return false if
+ * no thread has done so after 4 * HOLD_NS.
  */
 static bool wait_for_disabled_preemption(void)
 {

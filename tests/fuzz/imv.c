@@ -57,7 +57,7 @@ static void fill_chunk(struct input *in, unsigned int number)
 	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
-	/* Use only lengths within the chunk: in the kernel, add_chunk_to_span() refuses others. */
+	/* Never exceed the chunk: in the kernel, add_chunk_to_span() refuses longer lengths. */
 	if (kind == 0)
 		head->bytes = take_number(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)

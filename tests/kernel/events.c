@@ -68,7 +68,7 @@ static void hit_endless(void)
 	trace_mark(ev_endless, "%s", endless);
 }
 
-/* Pass the address of a variable for %n, which must store nothing there. */
+/* Pass the address of a variable for %n.  The hit must store nothing in the variable. */
 static void hit_hostile(void)
 {
 	int unused = 0;

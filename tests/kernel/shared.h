@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An immediate value that kmarkers_test exports, and functions that set and read it. */
+/* An immediate value that kmarkers_test exports, and functions that set and read this value. */
 #ifndef TESTS_KERNEL_SHARED_H
 #define TESTS_KERNEL_SHARED_H
 

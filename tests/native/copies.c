@@ -237,7 +237,7 @@ static void call_all_functions(void)
 			functions[i].call(c + 1, 2 * c, c);
 }
 
-/* A symbol in the text of the program, and its address there. */
+/* A text symbol of the program, and the address of the symbol in the running program. */
 struct symbol {
 	unsigned long addr;
 	char name[64];

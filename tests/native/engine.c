@@ -220,8 +220,8 @@ static const char *engine_unregistering_waits_for_handlers(void)
 }
 
 /*
- * Check which instructions may replace a run, a site of several instructions: if there is a jump
- * among them, it must lead to the end of the run.
+ * Check which instructions may replace a run, a site of several instructions: a jump among these
+ * instructions must lead to the end of the run.
  */
 static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 {

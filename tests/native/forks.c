@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of fork(): a child gets its own copy of the text before it executes any site. */
+/* Tests of fork(): a child gets its own copy of the text before the child executes any site. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -682,9 +682,9 @@ static bool remove_and_copy(struct probe_array **array, void *private)
 }
 
 /*
- * Check that removing a probe copies the array if it has at most 16 probes, or if at least half of
- * its elements are removed probes.  In a copy, the probes have the same order as before, without
- * gaps.
+ * Check that removing a probe copies the array if the array has at most 16 probes, or if at least
+ * half of its elements are removed probes.  In a copy, the probes have the same order as before,
+ * without gaps.
  */
 static const char *markers_arrays_are_copied_when_half_empty(void)
 {

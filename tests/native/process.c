@@ -218,8 +218,8 @@ static bool is_refused_in_new_namespace(void)
 }
 
 /*
- * Check that changes are refused in a child of clone(2) that has the process id of its parent: both
- * are process 1, as a program in a container that starts a container.
+ * Check that changes are refused in a child of clone(2) that has the same process ID as its parent.
+ * Both are process 1, as if a program in a container started another container.
  */
 static const char *process_refuses_changes_after_clone_of_process_1(void)
 {

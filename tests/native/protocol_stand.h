@@ -33,7 +33,7 @@ int protocol_register_sites(void);
 int protocol_change_sites(const u8 *old, const u8 *new);
 void protocol_restore_sites(void);
 
-/* Trap function of the table; a test sets it before protocol_register_sites(). */
+/* Trap function of the table; a test sets this pointer before protocol_register_sites(). */
 extern bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
 			     struct pt_regs *regs);
 

@@ -135,7 +135,8 @@ asm(".pushsection .text\n"
 	".popsection\n");
 
 /*
- * Replace the nop by a jump or call with this opcode to the next instruction, then restore the nop.
+ * Replace the nop by a jump or call with the opcode @opcode, which leads to the next instruction.
+ * Then restore the nop.
  */
 static int replace_nop_and_restore(u8 opcode)
 {

@@ -549,7 +549,7 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Check that a table stays registered while a breakpoint of it could not be removed. */
+/* Check that a table stays registered until the breakpoint at its site has been removed. */
 static const char *tables_with_a_breakpoint_stay_registered(void)
 {
 	u8 nop = tables_to_c[0];
@@ -614,7 +614,7 @@ static bool can_attach(const char *pattern)
 	return err ? err != -EINVAL : !sdt_detach(pattern, ignore_hit, NULL);
 }
 
-/* Check that a pattern is refused if it matches notes, and none of them can be armed. */
+/* Check that a pattern is refused if it matches only notes that cannot be armed. */
 static const char *tables_refuse_patterns_of_unarmable_notes(void)
 {
 	static const char *const patterns[NOTES] = {
