@@ -701,7 +701,7 @@ def test_error_probability_is_divided_by_judged_rows_and_comparisons(comparisons
     rows = [replace(row, name=RowName("native", "b", name)) for name in ("x", "y")]
     rows.append(replace(row, name=RowName("native", "b", "none"), kind=WHOLE))
     for wholes, count in ((False, 2), (True, 3)):
-        found = changes.compare_rows(rows, rows, wholes=wholes, comparisons=comparisons)
+        found = changes.compare_rows(rows, rows, judge_whole_rows=wholes, comparisons=comparisons)
         p = 0.01 / (count * comparisons)
         t = math.sqrt(2 / (p * (2 - p)) - 2)
         assert found[0].interval.half_width == pytest.approx(100 * t * math.sqrt(2) * 0.1)
@@ -712,7 +712,7 @@ def test_baselines_are_judged_only_on_request() -> None:
     rows = [row for row in load_reference_rows() if row.is_baseline]
     more = [replace(row, values=row.values * 2) for row in rows]
     assert {c.verdict for c in changes.compare_rows(rows, more)} == {"not judged"}
-    assert SLOWER in {c.verdict for c in changes.compare_rows(rows, more, wholes=True)}
+    assert SLOWER in {c.verdict for c in changes.compare_rows(rows, more, judge_whole_rows=True)}
 
 
 def test_noise_floor_of_a_benchmark_does_not_apply_to_its_baseline() -> None:
@@ -726,7 +726,7 @@ def test_noise_floor_of_a_benchmark_does_not_apply_to_its_baseline() -> None:
         replace(one, values=one.values * factor)
         for one, factor in zip(rows, (1.02, 1.05, 1.02), strict=True)
     ]
-    found = changes.compare_rows(rows, more, wholes=True)
+    found = changes.compare_rows(rows, more, judge_whole_rows=True)
     assert [change.verdict for change in found] == [SLOWER, SLOWER, UNRESOLVED]
     assert [change.floor for change in found] == [None, *[pytest.approx(5)] * 2]
 

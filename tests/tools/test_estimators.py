@@ -850,9 +850,9 @@ def test_midmeans_and_quantiles_equal_results_of_scipy() -> None:
         x = random.standard_cauchy(count)
         assert location.compute_midmean(x) == pytest.approx(scipy.trim_mean(x, 0.25))
     for freedom in range(1, 31):
-        for outside in (0.05, 0.02, 0.01, 1e-6):
-            wanted = scipy.t.ppf(1 - outside / 2, freedom)
-            assert student.compute_t_quantile(outside, freedom) == pytest.approx(wanted, rel=1e-6)
+        for alpha in (0.05, 0.02, 0.01, 1e-6):
+            wanted = scipy.t.ppf(1 - alpha / 2, freedom)
+            assert student.compute_t_quantile(alpha, freedom) == pytest.approx(wanted, rel=1e-6)
     assert student.compute_capped_t_quantile(0.05, 7.9) == student.compute_t_quantile(0.05, 7)
     assert student.compute_capped_t_quantile(0.05, 0.2) == student.compute_t_quantile(0.05, 1)
     assert student.compute_capped_t_quantile(0.05, 1e9) == student.compute_t_quantile(0.05, 30)

@@ -520,7 +520,7 @@ def test_differences_from_reference_variants_have_the_intervals_of_the_run() -> 
         return figuredata.compute_differences_from_variants(changed_result, [base])["a"][1]
 
     usual = compute_interval()
-    assert compute_interval(outside=0.01).half_width > 1.2 * usual.half_width
+    assert compute_interval(alpha=0.01).half_width > 1.2 * usual.half_width
     assert compute_interval(step=1.0) == usual.widened(1.0)
     late = Lateness(9, frozenset(range(20)))
     without = compute_interval(slopes=slopes[1][20:])

@@ -466,7 +466,7 @@ def make_group_with_margin(**more: object) -> verdicts.BenchmarkGroup:
     """Return a benchmark with the baseline "none" and a margin of 0.25; `more` replaces fields."""
     fields: dict[str, object] = {
         "tier": NATIVE, "benchmark": "b", "samples": {}, "slopes": {}, "baseline": "none",
-        "margin": 0.25, "noise": None, "resolution": {}, "core": None, "outside": 0.05,
+        "margin": 0.25, "noise": None, "resolution": {}, "core": None, "alpha": 0.05,
     }  # fmt: skip
     return verdicts.BenchmarkGroup(**(fields | more))  # type: ignore[arg-type]
 
@@ -603,7 +603,7 @@ def test_difference_has_the_coarser_clock_resolution() -> None:
 
 
 @pytest.mark.parametrize(
-    ("half", "far", "outside", "smallest"),
+    ("half", "far", "alpha", "smallest"),
     [
         # The 80 % quantile of the normal distribution is 0.8416, the 97.5 % quantile 1.9600, and
         # the 98.5 % quantile 2.1701.
@@ -614,11 +614,11 @@ def test_difference_has_the_coarser_clock_resolution() -> None:
     ],
 )
 def test_smallest_detectable_difference_equals_a_computation_by_hand(
-    half: float, far: float, outside: float, smallest: float
+    half: float, far: float, alpha: float, smallest: float
 ) -> None:
     """The interval of the clone has the half width `half`, and ends at `far`."""
     noise = Interval(far - 2 * half, far)
-    found = verdicts.compute_smallest_detectable_difference(noise, 0.25, outside)
+    found = verdicts.compute_smallest_detectable_difference(noise, 0.25, alpha)
     assert found == pytest.approx(smallest, abs=1e-4)
 
 

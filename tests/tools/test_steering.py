@@ -105,7 +105,7 @@ def test_a_benchmark_ends_when_its_rows_are_resolved(
     found = {(r.benchmark, r.variant): r for r in verdicts.compute_results(data.rows, [data.tier])}
     assert found["plain", "x"].verdict == verdicts.SLOWER
     assert found["close", "y"].verdict == verdicts.UNRESOLVED
-    assert (found["plain", "x"].outside, found["close", "y"].outside) == (0.03, 0.01)
+    assert (found["plain", "x"].alpha, found["close", "y"].alpha) == (0.03, 0.01)
 
 
 def test_run_ends_when_the_rows_of_chosen_variants_are_resolved(
@@ -199,9 +199,9 @@ def test_predicted_detectable_difference_shrinks_with_processes() -> None:
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
     half = 0.1 * (stopping.PILOT_CLUSTERS / 16) ** 0.5
-    outside = stopping.get_look_error_probability(16)
+    alpha = stopping.get_look_error_probability(16)
     wanted = verdicts.compute_smallest_detectable_difference(
-        Interval(-half, half), clone.margin, outside
+        Interval(-half, half), clone.margin, alpha
     )
     assert interim.forecast_detectable_difference(alone, 16) == pytest.approx(wanted)
 
@@ -328,15 +328,15 @@ def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> No
         assert events[0]["detectable"]["a"] == 1.235
 
 
-@pytest.mark.parametrize(("processes", "outside"), [(16, 0.03), (17, 0.01)])
+@pytest.mark.parametrize(("processes", "alpha"), [(16, 0.03), (17, 0.01)])
 def test_error_probability_of_a_run_with_looks_depends_on_its_processes(
-    processes: int, outside: float
+    processes: int, alpha: float
 ) -> None:
     window = Sample(
         "native", "k", 1, "b", "v", "loop", 0, 0, 0, 0, 9, None, 7, "TSC cycles", None, ()
     )
     samples = [window._replace(process=number % processes) for number in range(40)]
-    for env, wanted in (({stopping.LOOKS_KEY: "1"}, outside), ({}, 0.05)):
+    for env, wanted in (({stopping.LOOKS_KEY: "1"}, alpha), ({}, 0.05)):
         assert stopping.choose_error_probability(env, samples, 0.05) == wanted
 
 

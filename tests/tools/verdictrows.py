@@ -38,7 +38,7 @@ def make_result(benchmark: str, variant: str, delta: float | None = 0.0, **chang
         "verdict": EQUIVALENT if delta is not None else BASELINE,
         "is_clone": variant.endswith("-clone"), "note": "", "correlation": 1.0, "windows": 100,
         "flagged": 0, "late": NOT_LATE, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
-        "outside": 0.05,
+        "alpha": 0.05,
         "deltas": [Slope.from_fraction(block, block % 4, Fraction(middle)) for block in range(8)],
     }  # fmt: skip
     return Result(**{**values, **changed})

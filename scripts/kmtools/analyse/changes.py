@@ -121,9 +121,9 @@ def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[in
     return max(1, int(sum(variances) ** 2 / below)) if below else sum(degrees)
 
 
-def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
+def compute_relative_change(a: Row, b: Row, alpha: float) -> tuple[float, Interval, str]:
     """Return the change from row `a` to row `b` in percent, the interval of the change with error
-    probability `outside`, and a note, which may be empty."""
+    probability `alpha`, and a note, which may be empty."""
     before, after = (float(np.mean(row.values)) if len(row.values) else 0.0 for row in (a, b))
     if before <= 0 or after <= 0:
         return math.nan, UNBOUNDED, "a cost is not above zero"
@@ -138,7 +138,7 @@ def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Inte
     total = sum(variances)
     degrees = (len(b.values) - 1, len(a.values) - 1)
     freedom = combine_degrees_of_freedom(variances, degrees)
-    half = 100 * student.compute_t_quantile(outside, freedom) * math.sqrt(total)
+    half = 100 * student.compute_t_quantile(alpha, freedom) * math.sqrt(total)
     interval = Interval(percent - half, percent + half)
     note = ""
     if min(a.processes, b.processes) == 1:
@@ -253,12 +253,12 @@ def describe_poor_grades(a: Row, b: Row) -> str:
 
 
 def judge_timed_change(
-    a: Row, b: Row, outside: float, margin: float, floor: float | None, judged: bool
+    a: Row, b: Row, alpha: float, margin: float, floor: float | None, judged: bool
 ) -> Change:
     """Return the change of a timed row from run A to run B, with a verdict if `judged` is true.
-    `outside` is the error probability of the interval; `margin` and the noise floor `floor` are in
+    `alpha` is the error probability of the interval; `margin` and the noise floor `floor` are in
     percent."""
-    percent, interval, note = compute_relative_change(a, b, outside)
+    percent, interval, note = compute_relative_change(a, b, alpha)
     verdict = NOT_JUDGED
     if judged:
         own_floor = None if a.is_clone else floor
@@ -278,18 +278,18 @@ def compare_rows(
     a: Sequence[Row],
     b: Sequence[Row],
     margin: float = MARGIN,
-    wholes: bool = False,
+    judge_whole_rows: bool = False,
     comparisons: int = 1,
 ) -> list[Change]:
     """Return the change of every row from run A to run B: first the rows of A, then the rows that
-    only B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged,
-    too. `comparisons` is the number of pairs of runs that share the error probability
+    only B has. `margin` is in percent. If `judge_whole_rows` is true, whole rows (see rows.py)
+    are judged, too. `comparisons` is the number of pairs of runs that share the error probability
     FAMILY_WISE_ERROR."""
     pairs = pair_rows_of_runs(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
-    kinds = (SHARE, WHOLE) if wholes else (SHARE,)
+    kinds = (SHARE, WHOLE) if judge_whole_rows else (SHARE,)
     count = comparisons * sum(1 for x, _ in both if x.kind in kinds)
-    outside = FAMILY_WISE_ERROR / max(1, count)
+    alpha = FAMILY_WISE_ERROR / max(1, count)
     reach = compute_noise_floors(both)
     counts = [Counter(row.name for row in rows) for rows in (a, b)]
     found = []
@@ -303,7 +303,7 @@ def compare_rows(
                 )
             else:
                 judged = x.kind in kinds
-                level = outside if judged else 1 - CONFIDENCE
+                level = alpha if judged else 1 - CONFIDENCE
                 floor = find_noise_floor(reach, x)
                 change = judge_timed_change(
                     x, y, level, margin, floor if x.kind == SHARE else None, judged

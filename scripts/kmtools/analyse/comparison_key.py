@@ -77,11 +77,11 @@ def find_keys_in_several_kernels(entries: Iterable[Entry]) -> set[Key]:
     return {key for (_, key), count in counts.items() if count > 1}
 
 
-def make_series_key(entry: Entry, apart: Collection[Key]) -> Key:
-    """Return the identity of a row, with its kernel if the identity is in `apart`, because rows of
-    several kernels are then told apart."""
+def make_series_key(entry: Entry, multi_kernel_keys: Collection[Key]) -> Key:
+    """Return the identity of a row. Add the row's kernel if the identity is in `multi_kernel_keys`,
+    so that rows of different kernels differ."""
     key = make_row_key(entry)
-    return (entry[1].kernel, *key) if key in apart else key
+    return (entry[1].kernel, *key) if key in multi_kernel_keys else key
 
 
 def make_measurement_key(row: Row) -> tuple[int, bool]:

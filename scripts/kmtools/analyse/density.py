@@ -140,18 +140,18 @@ def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 
 
 def describe_bend_over_sites(
-    passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, outside: float
+    passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, alpha: float
 ) -> str:
     """Return a note if the costs of passes are not on a line over the number of sites, else an
     empty text. The note lists the cost of a site between neighbouring numbers of sites. A bend is
     the difference of the slopes on the two sides of one number of sites. The costs are not on a
     line if the interval of a bend is wholly above `most_bend` or wholly below -`most_bend`. The
-    error probability `outside` is divided among all bends."""
+    error probability `alpha` is divided among all bends."""
     counts = sorted(passes)
     steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):
         bends = subtract_baseline(behind, before)
-        share = outside / max(1, len(steps) - 1)
+        share = alpha / max(1, len(steps) - 1)
         found = location.estimate_series_location(bends, 2 * resolution, share)
         if found.interval.lo > most_bend or found.interval.hi < -most_bend:
             costs = [location.estimate_series_location(step).value for step in steps]
@@ -167,14 +167,14 @@ def estimate_slope_location(
     series: Sequence[Slope],
     exact: bool,
     resolution: float,
-    outside: float = location.ERROR_PROBABILITY,
+    alpha: float = location.ERROR_PROBABILITY,
 ) -> tuple[float, Interval]:
     """Return the location of the slopes in `series`, and the interval of the location. If the
     slopes are `exact` counts, return their median and their range; else location.py estimates
     both."""
     if exact and series:
         return stats.compute_median(series), stats.find_value_range(series)
-    found = location.estimate_series_location(series, resolution, outside)
+    found = location.estimate_series_location(series, resolution, alpha)
     return found.value, found.interval
 
 
@@ -187,15 +187,15 @@ def compute_site_cost(
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in by_site_count.items()}}
     series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *by_site_count.values())) / max(by_site_count)
-    cost, interval = estimate_slope_location(series, exact, step, baseline.outside)
+    cost, interval = estimate_slope_location(series, exact, step, baseline.alpha)
     late = lateness.join_late_blocks(r.late for r in (baseline, *by_site_count.values()))
     if not exact:
-        interval = widen_for_late_blocks(interval, series, step, baseline.outside, late)
+        interval = widen_for_late_blocks(interval, series, step, baseline.alpha, late)
     margin = (baseline.margin or 0.0) / max(by_site_count)
     bend = ""
     if not exact and len(passes) > 2:
         most = max(margin, LARGEST_BEND_SHARE * abs(cost))
-        bend = describe_bend_over_sites(passes, step, most, baseline.outside)
+        bend = describe_bend_over_sites(passes, step, most, baseline.alpha)
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
     return SiteCost(

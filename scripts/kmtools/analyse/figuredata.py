@@ -79,7 +79,7 @@ def compute_differences_from_variants(
                 other.slopes,
                 exact=False,
                 resolution=max(result.step, other.step),
-                outside=result.outside,
+                alpha=result.alpha,
                 late_blocks=join_late_blocks((result.late, other.late)),
             )
             if math.isfinite(cost.delta):

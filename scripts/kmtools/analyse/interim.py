@@ -69,9 +69,9 @@ def forecast_detectable_difference(clone: Result, clusters: int) -> float | None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
     over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT_CLUSTERS / clusters)
     half = math.hypot(over_time, over_layouts)
-    outside = stopping.get_look_error_probability(clusters)
+    alpha = stopping.get_look_error_probability(clusters)
     return verdicts.compute_smallest_detectable_difference(
-        Interval(-half, half), clone.margin, outside
+        Interval(-half, half), clone.margin, alpha
     )
 
 

@@ -51,17 +51,17 @@ def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, 
 
 
 def find_significant_bend(
-    bends: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
+    bends: Sequence[Slope], cost: float, margin: float, resolution: float, alpha: float
 ) -> float | None:
     """Return how much more an operation costs in long windows than in short windows, estimated from
     the bends of all blocks; None unless the whole interval of this bend lies beyond the largest
     permitted bend. `cost` is the cost of an operation, `margin` the equivalence margin,
-    `resolution` one step of the clock as a cost per operation, `outside` the error probability."""
+    `resolution` one step of the clock as a cost per operation, `alpha` the error probability."""
     if not bends:
         return None
     # A bend is the slope over the upper half of the loop counts minus the slope over the lower
     # half. Over half the range, one step of the clock changes a slope twice as much.
-    found = location.estimate_series_location(bends, 2 * resolution, outside)
+    found = location.estimate_series_location(bends, 2 * resolution, alpha)
     most = max(margin, LARGEST_BEND_SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
     return found.value if beyond else None

@@ -258,41 +258,41 @@ def compute_interval_of_both_states(
     part_variance: float,
     more_variance: float,
     freedom: float,
-    outside: float,
+    alpha: float,
 ) -> Interval:
     """Return the smallest interval that contains the intervals of the costs in both states of the
-    machine. `outside` is the error probability of each interval, `states` has the midmeans of the
+    machine. `alpha` is the error probability of each interval, `states` has the midmeans of the
     parts in each state. `part_variance` is the variance of the midmean of a part. `more_variance`
     is the variance over layouts. `freedom` is the degrees of freedom of the intervals."""
     cheap, costly = (
         compute_mean_interval(
-            float(own.mean()), part_variance / len(own) + more_variance, freedom, outside
+            float(own.mean()), part_variance / len(own) + more_variance, freedom, alpha
         )
         for own in states
     )
     return cheap.union(costly)
 
 
-def compute_mean_interval(
-    value: float, variance: float, freedom: float, outside: float
-) -> Interval:
+def compute_mean_interval(value: float, variance: float, freedom: float, alpha: float) -> Interval:
     """Return the confidence interval around `value`, a mean whose variance `variance` was estimated
-    with `freedom` degrees of freedom. The error probability is `outside`."""
-    half = student.compute_capped_t_quantile(outside, freedom) * math.sqrt(variance)
+    with `freedom` degrees of freedom. The error probability is `alpha`."""
+    half = student.compute_capped_t_quantile(alpha, freedom) * math.sqrt(variance)
     return Interval(value - half, value + half)
 
 
 def compute_process_interval(
-    batches: Floats, owners: Integers, value: float, outside: float
+    batches: Floats, process_of_batch: Integers, value: float, alpha: float
 ) -> Interval:
     """Return the confidence interval of the mean over processes, centred at `value`. The mean of
-    the batches of each process is one observation; `owners` has the process of each batch."""
-    means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
+    the batches of each process is one observation; `process_of_batch` has the process number of
+    each batch."""
+    numbers = np.unique(process_of_batch)
+    means = np.array([batches[process_of_batch == number].mean() for number in numbers])
     variance = float(np.var(means, ddof=1)) / len(means)
-    return compute_mean_interval(value, variance, len(means) - 1, outside)
+    return compute_mean_interval(value, variance, len(means) - 1, alpha)
 
 
-def compute_interval_of_two_groups(x: Floats, process: Integers, outside: float) -> Interval | None:
+def compute_interval_of_two_groups(x: Floats, process: Integers, alpha: float) -> Interval | None:
     """Return the interval of the mean over processes, computed from the exact interval of the share
     of costly processes; None unless each process is cheap or costly from its start to its end."""
     numbers = np.unique(process)
@@ -307,7 +307,7 @@ def compute_interval_of_two_groups(x: Floats, process: Integers, outside: float)
     low, high = float(means[~costly].mean()), float(means[costly].mean())
     if np.any((halves > (low + high) / 2) != costly[:, None]):
         return None
-    share = student.compute_clopper_pearson_interval(int(costly.sum()), len(costly), outside)
+    share = student.compute_clopper_pearson_interval(int(costly.sum()), len(costly), alpha)
     return Interval(low + share[0] * (high - low), low + share[1] * (high - low))
 
 
@@ -345,10 +345,10 @@ def estimate_batch_locations(
 
 
 def estimate_location(
-    x: Floats, process: Integers, layout: Integers, outside: float = ERROR_PROBABILITY
+    x: Floats, process: Integers, layout: Integers, alpha: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of the values `x` of blocks, with an interval of error probability
-    `outside`. The values are in the order of the blocks; `process` and `layout` have the process
+    `alpha`. The values are in the order of the blocks; `process` and `layout` have the process
     and the layout of each block."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
@@ -362,30 +362,30 @@ def estimate_location(
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
     left_out = np.array([level[part].mean() for part in slices]) - batches
     missed, own_freedom = estimate_long_run_variance(left_out)
-    gap = compute_mean_interval(float(left_out.mean()), missed, own_freedom, outside)
+    gap = compute_mean_interval(float(left_out.mean()), missed, own_freedom, alpha)
     variance, freedom = estimate_long_run_variance(batches)
-    over_time = whole = compute_mean_interval(value, variance, freedom, outside)
+    over_time = whole = compute_mean_interval(value, variance, freedom, alpha)
     over_layouts, more, noise = None, 0.0, estimate_noise_variance(rest)
     endless = None
     if len(effects) > 1:
         placed, free = estimate_layout_variance(effects)
-        over_layouts = compute_mean_interval(value, placed, free, outside)
+        over_layouts = compute_mean_interval(value, placed, free, alpha)
         more = max(0.0, placed - noise)
         if more > KNOWN_VARIANCE_RATIO * noise:
-            endless = compute_mean_interval(value, more, free, outside)
+            endless = compute_mean_interval(value, more, free, alpha)
         both = variance + more
         parts = variance**2 / freedom + more**2 / free
-        whole = compute_mean_interval(value, both, both**2 / parts if parts else freedom, outside)
+        whole = compute_mean_interval(value, both, both**2 / parts if parts else freedom, alpha)
     notes = []
     states = find_two_machine_states(level, process)
     if states:
         part = noise * len(x) / TOGETHER
-        whole = compute_interval_of_both_states(states, part, more, freedom, outside)
+        whole = compute_interval_of_both_states(states, part, more, freedom, alpha)
         whole = whole.union(Interval(value, value))
-    elif groups := compute_interval_of_two_groups(level, process, outside):
+    elif groups := compute_interval_of_two_groups(level, process, alpha):
         whole = whole.union(groups)
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
-        whole = whole.union(compute_process_interval(batches, owners, value, outside))
+        whole = whole.union(compute_process_interval(batches, owners, value, alpha))
         notes.append(FEW_PROCESSES)
     if states:
         notes.append(TWO_STATES)
@@ -402,26 +402,26 @@ def dither_values(x: Floats, step: float) -> Floats:
 
 
 def estimate_stepped_location(
-    x: Floats, process: Integers, layout: Integers, step: float, outside: float = ERROR_PROBABILITY
+    x: Floats, process: Integers, layout: Integers, step: float, alpha: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of values of a clock that advances in steps of `step`. If the
     interquartile range of the residuals is below one step, the interval is widened by one step,
     because the rounding error may be the same in all values."""
     if step <= 0 or len(x) == 0:
-        return estimate_location(x, process, layout, outside)
+        return estimate_location(x, process, layout, alpha)
     if estimate_batch_locations(x, layout, split_blocks_into_batches(process))[2] >= step:
-        return estimate_location(dither_values(x, step), process, layout, outside)
-    found = estimate_location(x, process, layout, outside)
+        return estimate_location(dither_values(x, step), process, layout, alpha)
+    found = estimate_location(x, process, layout, alpha)
     return replace(
         found, interval=found.interval.widened(step), notes=(*found.notes, WIDENED_BY_STEP)
     )
 
 
 def estimate_series_location(
-    series: Sequence[Slope], step: float = 0.0, outside: float = ERROR_PROBABILITY
+    series: Sequence[Slope], step: float = 0.0, alpha: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of paired differences, measured by a clock that advances in steps of
     `step`."""
     process = np.array([slope.process for slope in series], dtype=np.int64)
     layout = np.array([slope.layout for slope in series], dtype=np.int64)
-    return estimate_stepped_location(convert_to_floats(series), process, layout, step, outside)
+    return estimate_stepped_location(convert_to_floats(series), process, layout, step, alpha)

@@ -30,50 +30,54 @@ def compute_central_probability(t: float, freedom: int) -> float:
 
 
 @lru_cache(1000)
-def compute_t_quantile(outside: float, freedom: int) -> float:
-    """Return the value that |T| exceeds with the probability `outside` (above 0 and below 1), where
+def compute_t_quantile(alpha: float, freedom: int) -> float:
+    """Return the value that |T| exceeds with the probability `alpha` (above 0 and below 1), where
     T has Student's t distribution with `freedom` degrees of freedom."""
     low, high = 0.0, 1.0
-    while 1 - compute_central_probability(high, freedom) > outside:
+    while 1 - compute_central_probability(high, freedom) > alpha:
         low, high = high, high * 2
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (
             (middle, high)
-            if 1 - compute_central_probability(middle, freedom) > outside
+            if 1 - compute_central_probability(middle, freedom) > alpha
             else (low, middle)
         )
     return high
 
 
-def compute_capped_t_quantile(outside: float, freedom: float) -> float:
+def compute_capped_t_quantile(alpha: float, freedom: float) -> float:
     """Return the quantile of compute_t_quantile() for estimated degrees of freedom, rounded down
     and limited to the range from 1 to MOST_FREEDOM."""
-    return compute_t_quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))
+    return compute_t_quantile(alpha, max(1, min(int(freedom), MOST_FREEDOM)))
 
 
-def compute_tail_probability(share: float, found: int, every: int) -> float:
-    """Return the probability that at least `found` of `every` independent trials succeed, each with
-    probability `share`."""
+def compute_tail_probability(p: float, successes: int, trials: int) -> float:
+    """Return the probability that at least `successes` of `trials` independent trials succeed, each
+    with probability `p`."""
     return sum(
-        math.comb(every, k) * share**k * (1 - share) ** (every - k) for k in range(found, every + 1)
+        math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(successes, trials + 1)
     )
 
 
 @lru_cache(1000)
-def compute_clopper_pearson_interval(found: int, every: int, outside: float) -> tuple[float, float]:
-    """Return the exact interval of the probability of success if `found` of `every` independent
-    trials succeeded. The error probability of the interval is at most `outside` (Clopper and
-    Pearson 1934)."""
+def compute_clopper_pearson_interval(
+    successes: int, trials: int, alpha: float
+) -> tuple[float, float]:
+    """Return the exact interval of the probability of success if `successes` of `trials`
+    independent trials succeeded. The error probability of the interval is at most `alpha` (Clopper
+    and Pearson 1934)."""
 
-    def find_success_probability(least: int, probability: float) -> float:
+    def find_success_probability(min_successes: int, tail: float) -> float:
+        """Return the success probability for which at least `min_successes` trials succeed with
+        probability `tail`."""
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            below = compute_tail_probability(middle, least, every) < probability
+            below = compute_tail_probability(middle, min_successes, trials) < tail
             low, high = (middle, high) if below else (low, middle)
         return low
 
-    lo = find_success_probability(found, outside / 2) if found else 0.0
-    hi = find_success_probability(found + 1, 1 - outside / 2) if found < every else 1.0
+    lo = find_success_probability(successes, alpha / 2) if successes else 0.0
+    hi = find_success_probability(successes + 1, 1 - alpha / 2) if successes < trials else 1.0
     return lo, hi

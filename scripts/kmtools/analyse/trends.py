@@ -80,16 +80,16 @@ def find_shifts(
     its change between the same runs is the noise floor."""
     indices = np.flatnonzero(~np.isnan(row.values))
     values = row.values[indices]
-    found, outside = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(values)))
+    found, alpha = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(values)))
     ends = [0, *propose_shifts(values), len(values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         runs = indices[before:at], indices[at:end]
         old, new = (cut_row(row, part) for part in runs)
-        percent, interval, _ = changes.compute_relative_change(old, new, outside)
+        percent, interval, _ = changes.compute_relative_change(old, new, alpha)
         floor = None
         if clone is not None:
             old, new = (cut_row(clone, part) for part in runs)
-            change = abs(changes.compute_relative_change(old, new, outside)[0])
+            change = abs(changes.compute_relative_change(old, new, alpha)[0])
             floor = None if math.isnan(change) else change
         verdict = decide_verdict(percent, interval, margin, floor)
         if verdict in (SLOWER, FASTER):

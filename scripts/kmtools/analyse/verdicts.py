@@ -119,7 +119,7 @@ POWER = 0.8
 class Result:
     """One variant of one benchmark in one tier (measurement environment): `median` is the cost,
     `delta` the difference from the baseline. Costs, differences and intervals are in `unit` per
-    operation. `outside` is the error probability of the intervals."""
+    operation. `alpha` is the error probability of the intervals."""
 
     tier: str
     kernel: str
@@ -147,7 +147,7 @@ class Result:
     flags: Mapping[str, int]
     resolution: float
     core: CoreCycleRatio | None
-    outside: float
+    alpha: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
     # The density of the paired differences, as pairs of value and height. figuredata.py sets the
@@ -235,12 +235,12 @@ def estimate_difference(
     baseline: Sequence[Slope],
     exact: bool,
     resolution: float = 0.0,
-    outside: float = location.ERROR_PROBABILITY,
+    alpha: float = location.ERROR_PROBABILITY,
     copies: int = 0,
     late_blocks: frozenset[int] = frozenset(),
 ) -> Difference:
     """Return the location of the paired differences with its intervals of error probability
-    `outside`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
+    `alpha`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
     of copies of the variant's code, 0 if each layout has its own copy. The field `wide` contains
     the interval of all blocks and the interval of the blocks outside `late_blocks`; see
     lateness.py."""
@@ -252,8 +252,8 @@ def estimate_difference(
     if exact and deltas:
         interval = stats.find_value_range(deltas)
         return Difference(deltas, stats.compute_median(deltas), interval, interval, interval)
-    found = location.estimate_series_location(deltas, resolution, outside)
-    wide = widen_for_late_blocks(found.interval, deltas, resolution, outside, late_blocks)
+    found = location.estimate_series_location(deltas, resolution, alpha)
+    wide = widen_for_late_blocks(found.interval, deltas, resolution, alpha, late_blocks)
     return Difference(
         deltas, found.value, wide, found.over_time, found.over_layouts, found.notes, found.endless,
         found.mean, found.left_out,
@@ -261,7 +261,7 @@ def estimate_difference(
 
 
 def widen_for_late_blocks(
-    interval: Interval, series: Sequence[Slope], resolution: float, outside: float,
+    interval: Interval, series: Sequence[Slope], resolution: float, alpha: float,
     late_blocks: frozenset[int],
 ) -> Interval:  # fmt: skip
     """Return the smallest interval that contains two intervals: `interval`, of all slopes in
@@ -271,7 +271,7 @@ def widen_for_late_blocks(
     others = [slope for slope in series if slope.block not in late_blocks]
     if len(others) == len(series):
         return interval
-    found = location.estimate_series_location(others, resolution, outside)
+    found = location.estimate_series_location(others, resolution, alpha)
     if found.interval == stats.UNBOUNDED and 2 * len(others) > len(series):
         return interval.union(Interval(found.value, found.value))
     return interval.union(found.interval)
@@ -291,7 +291,7 @@ class BenchmarkGroup:
     noise: Difference | None
     resolution: Mapping[str, float]
     core: CoreCycleRatio | None
-    outside: float
+    alpha: float
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
     late: Mapping[str, Lateness] = field(default_factory=dict)
 
@@ -344,7 +344,7 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
     slopes = fit_slopes(points, per)
     resolution = stats.estimate_clock_resolution(samples)
     baseline = find_baseline_variant(slopes)
-    outside = stopping.choose_error_probability(tier.env, samples, location.ERROR_PROBABILITY)
+    alpha = stopping.choose_error_probability(tier.env, samples, location.ERROR_PROBABILITY)
     late = lateness.find_late_windows(samples, read_tick_rate_khz(tier))
     margin = noise = None
     if baseline is not None:
@@ -355,10 +355,10 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
         step = choose_coarser_resolution(resolution, clone, baseline)
         blocks = lateness.join_late_blocks(late[name] for name in (baseline, clone) if name in late)
         noise = estimate_difference(
-            slopes[clone], slopes[baseline], tier.exact, step, outside, late_blocks=blocks
+            slopes[clone], slopes[baseline], tier.exact, step, alpha, late_blocks=blocks
         )
     return BenchmarkGroup(
-        tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
+        tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, alpha,
         linearity.compute_bends(points, per), late,
     )  # fmt: skip
 
@@ -415,13 +415,13 @@ def read_tick_rate_khz(tier: Tier) -> float | None:
 
 
 def compute_smallest_detectable_difference(
-    noise: Interval, margin: float, outside: float = location.ERROR_PROBABILITY
+    noise: Interval, margin: float, alpha: float = location.ERROR_PROBABILITY
 ) -> float:
     """Return the smallest difference that is detected with a probability of POWER, in a variant as
     noisy as the A/A clone. `noise` is the interval of the clone, with the error probability
-    `outside`. The result is the smallest estimate that gets a verdict, plus the POWER quantile of
+    `alpha`. The result is the smallest estimate that gets a verdict, plus the POWER quantile of
     the error of an estimate."""
-    short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
+    short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - alpha / 2)
     return max(margin + noise.half_width, noise.max_distance_from_zero) + short * noise.half_width
 
 
@@ -430,7 +430,7 @@ def compute_group_detectable_difference(group: BenchmarkGroup) -> float | None:
     clone."""
     if group.noise is None or group.margin is None:
         return None
-    return compute_smallest_detectable_difference(group.noise.wide, group.margin, group.outside)
+    return compute_smallest_detectable_difference(group.noise.wide, group.margin, group.alpha)
 
 
 def find_variant_bend(group: BenchmarkGroup, variant: str) -> float | None:
@@ -444,7 +444,7 @@ def find_variant_bend(group: BenchmarkGroup, variant: str) -> float | None:
         series = subtract_baseline(series, group.bends.get(group.baseline, []))
         step = group.get_clock_resolution(variant)
     cost = stats.compute_median(group.slopes.get(variant, []))
-    return linearity.find_significant_bend(series, cost, group.margin or 0.0, step, group.outside)
+    return linearity.find_significant_bend(series, cost, group.margin or 0.0, step, group.alpha)
 
 
 def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
@@ -461,7 +461,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
         base = group.slopes[group.baseline]
         step, copies = group.get_clock_resolution(variant), group.count_code_copies(variant)
         late_blocks = group.find_late_blocks(variant)
-        diff = estimate_difference(series, base, exact, step, group.outside, copies, late_blocks)
+        diff = estimate_difference(series, base, exact, step, group.alpha, copies, late_blocks)
         if bend is not None and not exact:
             # The widened interval contains the differences in short and in long windows.
             diff = replace(diff, wide=diff.wide.widened(abs(bend)))
@@ -511,7 +511,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
         resolution=group.get_clock_resolution(variant),
         step=group.resolution.get(variant, 0.0),
         core=group.core,
-        outside=group.outside,
+        alpha=group.alpha,
         mean=diff.mean if diff else None,
         blocks=blocks,
         slopes=series,

@@ -95,11 +95,11 @@ class Score:
 
 
 def estimate_run_location(
-    run: SimulatedRun, step: float, outside: float = ERROR_PROBABILITY
+    run: SimulatedRun, step: float, alpha: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of a simulated run whose clock advances in steps of `step`."""
     process = get_block_processes(len(run.values))
-    return estimate_stepped_location(run.values, process, run.layout, step, outside)
+    return estimate_stepped_location(run.values, process, run.layout, step, alpha)
 
 
 def shift_location(found: Location, by: float) -> Location:
@@ -130,11 +130,11 @@ class InterimLocations:
         self.found: list[Location] = []
 
     def __iter__(self) -> Iterator[Location]:
-        for number, (processes, outside) in enumerate(stopping.LOOKS.items()):
+        for number, (processes, alpha) in enumerate(stopping.LOOKS.items()):
             if number == len(self.found):
                 self.found.append(
                     estimate_run_location(
-                        self.run.keep_first_processes(processes), self.step, outside
+                        self.run.keep_first_processes(processes), self.step, alpha
                     )
                 )
             yield self.found[number]

@@ -128,15 +128,18 @@ def compare_runs(
     runs: Sequence[ComparedRun],
     margin: float = changes.MARGIN,
     fail_on: Collection[str] = (),
-    wholes: bool = False,
+    judge_whole_rows: bool = False,
     faults: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare each run with the first. If `wholes` is true, also compare the times of baselines and
-    the times to switch sites. `faults` are lines about machines that could not be compared; a run
-    without comparable rows adds a line. If `faults` is None, raise RunError for such a run."""
+    """Compare each run with the first. If `judge_whole_rows` is true, also compare the times of
+    baselines and the times to switch sites. `faults` are lines about machines that could not be
+    compared; a run without comparable rows adds a line. If `faults` is None, raise RunError for
+    such a run."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
-        found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
+        found = changes.compare_rows(
+            runs[0].rows, other.rows, margin, judge_whole_rows, len(runs) - 1
+        )
         pair = RunPair(runs[0], other, found)
         if not (why := find_comparison_obstacle(pair)):
             pairs.append(pair)

@@ -172,12 +172,12 @@ def format_missing_blocks(
     return wrap_paragraph(f"fewer blocks were kept than planned: {'; '.join(parts)}", width)
 
 
-def limit_line_count(lines: list[str], most: int, source: str) -> list[str]:
-    """Return at most `most` lines. If `lines` has more, the last returned line names `source`, the
-    file or command that shows all lines."""
-    if len(lines) <= most:
+def limit_line_count(lines: list[str], max_lines: int, full_source: str) -> list[str]:
+    """Return the first lines, at most `max_lines`. If lines are left out, the last returned line
+    names `full_source`, the file or command that shows all lines."""
+    if len(lines) <= max_lines:
         return lines
-    return [*lines[: most - 1], f"  all lines: {source}"]
+    return [*lines[: max_lines - 1], f"  all lines: {full_source}"]
 
 
 def render_run_summary(

@@ -103,24 +103,22 @@ class LiveVerdicts:
         margin = verdicts.find_equivalence_margin(
             tier.unit, benchmark, stats.compute_median(known[baseline])
         )
-        outside = location.ERROR_PROBABILITY
+        alpha = location.ERROR_PROBABILITY
         if stopping.LOOKS_KEY in tier.env:
-            outside = stopping.get_look_error_probability(
+            alpha = stopping.get_look_error_probability(
                 len({slope.process for slope in known[baseline]})
             )
         clone = baseline + CLONE_SUFFIX
         step = verdicts.choose_coarser_resolution(steps, clone, baseline)
-        noise = verdicts.estimate_difference(
-            known[clone], known[baseline], tier.exact, step, outside
-        )
+        noise = verdicts.estimate_difference(known[clone], known[baseline], tier.exact, step, alpha)
         group = verdicts.BenchmarkGroup(
-            tier, benchmark, {}, known, baseline, margin, noise, steps, None, outside
+            tier, benchmark, {}, known, baseline, margin, noise, steps, None, alpha
         )
         self.unit = "core cycles" if core else tier.unit
         for variant in sorted(set(known) - {baseline, clone}):
             step = group.get_clock_resolution(variant)
             found = verdicts.estimate_difference(
-                known[variant], known[baseline], tier.exact, step, outside
+                known[variant], known[baseline], tier.exact, step, alpha
             )
             verdict, _ = verdicts.judge_variant(group, variant, found)
             self.rows[benchmark, variant] = LiveRow(

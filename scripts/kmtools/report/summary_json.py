@@ -54,7 +54,7 @@ def parse_result_entry(entry: Entry) -> Result:
         "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
         "mean": entry.get("delta_mean"),
         "blocks": parse_blocks_field(entry),
-        "outside": math.nan,
+        "alpha": math.nan,
         "core": parse_core_cycle_ratio(core) if core else None,
         "resolution": math.nan,
         "slopes": [],
