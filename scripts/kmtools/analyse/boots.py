@@ -75,7 +75,8 @@ def compute_time_ratios(times: Sequence[CommandTime]) -> list[KernelTime]:
 
 
 def make_ratio_table(times: Sequence[CommandTime]) -> list[list[str]]:
-    """Return a table of the kernels with their times and ratios, as rows of cells."""
+    """Return a table as rows of cells: for each kernel, the mean time of the command, and the ratio
+    of this mean to the mean under the first kernel."""
     lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]
     for row in compute_time_ratios(times):
         ratio = "-" if row.ratio is None else f"{row.ratio:.4f}"

@@ -230,9 +230,9 @@ def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str,
 
 
 def find_noise_floor(floors: Mapping[tuple[str, str, str], float], row: Row) -> float | None:
-    """Return the noise floor of the benchmark of a row in the row's kernel: None without an A/A
-    clone. A row of several kernels has the largest floor of all kernels; a floor of several kernels
-    applies to rows of each kernel."""
+    """Return the noise floor of a row's benchmark in the row's kernel; None if the benchmark has no
+    A/A clone. For a row that was merged from several kernels, return the largest floor of all
+    kernels. A floor that was merged from several kernels applies to rows of each kernel."""
     own = [
         floor
         for (tier, kernel, benchmark), floor in floors.items()

@@ -32,7 +32,8 @@ GAP_ROUNDING_ERROR = 1.25
 SHORTEST_FRACTIONAL_STEP = 6
 # The smallest number of gaps from which a step is accepted.
 FEWEST_GAPS = 12
-# The longest gap that is used, in steps: the error of an imprecise step adds up over a longer gap.
+# The longest gap that is used, in steps: over more steps, the error of an imprecise step would add
+# up too far.
 LONGEST_GAP_IN_STEPS = 8
 
 
@@ -58,8 +59,8 @@ def count_clock_steps(gaps: Floats, step: float) -> Floats:
 
 
 def refine_clock_step(gaps: Floats, step: float) -> float:
-    """Return a more precise step: the least-squares fit to the gaps that are near multiples of
-    `step`."""
+    """Return a more precise value of the clock step `step`: the least-squares fit to the gaps that
+    are near multiples of `step`."""
     for _ in range(3):
         count = count_clock_steps(gaps, step)
         near = (count <= LONGEST_GAP_IN_STEPS) & (

@@ -38,8 +38,8 @@ def describe_layout_difference(
 def make_layouts_key(layouts_mask: int) -> int:
     """Return the comparison key of a set of layouts, given as a bit mask. If the set has only the
     first eight layouts, the key is the mask. Otherwise the key is the set of eighths of a cache
-    line that contain a layout. The key is not the mask, because a process with few blocks measures
-    a random subset of the 32 layouts."""
+    line that contain a layout. In this case the mask cannot be the key, because a process with few
+    blocks measures a random subset of the 32 layouts."""
     eighths = (1 << EIGHTHS) - 1
     if layouts_mask <= eighths:
         return layouts_mask
@@ -97,9 +97,9 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """Return one row for each row identity (see make_series_key). First find the measurement key
-    that is most frequent among the runs; of the rows with this key, return the row that was
-    measured at the most layouts."""
+    """Return one row for each row identity (see make_series_key). First find the value of
+    make_measurement_key() that is most frequent among the runs; of the rows with this value, return
+    the row that was measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     timed = select_timed_entries(entries)
@@ -125,7 +125,7 @@ def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
 
 def explain_incomparable_row(row: Row, like: Row, reference_name: str) -> str:
     """Return the reason why a row cannot be compared with the row `like`; "" if it can be compared.
-    `reference_name` is the name of the runs of `like` in the reason."""
+    `reference_name` is what the reason calls the runs of `like`."""
     if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
         make_layouts_mask(like.places)
     ):
@@ -144,8 +144,8 @@ def find_incomparable_rows(
     Return two values: the runs without any comparable row, each with the reason in words, and the
     indices in `entries` of the incomparable rows of other runs, each with the reason. `references`
     are rows of the same entries. If a run has a row in several kernels, each row is compared with
-    the row of the same kernel in `references`. `reference_name` is the name that a reason gives to
-    the runs of `references`."""
+    the row of the same kernel in `references`. `reference_name` is what a reason calls the runs of
+    `references`."""
     apart = find_keys_in_several_kernels(select_timed_entries(entries))
     found: dict[int, str] = {}
     usable = set()

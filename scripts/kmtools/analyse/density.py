@@ -37,9 +37,9 @@ from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 # Patterns of the benchmarks whose variants differ in the number of sites in a loop pass.
 BENCHMARKS = ("density-*", "cold-icache-*")
-# A bend is a deviation of the costs of passes from a line over the number of sites. The largest
-# permitted bend is this share of the cost of a site, or the equivalence margin if the margin is
-# larger.
+# A bend is a deviation of the cost of a loop pass from a straight line over the number of sites.
+# The largest permitted bend is this share of the cost of a site, or the equivalence margin if the
+# margin is larger.
 LARGEST_BEND_SHARE = 0.05
 # Matches the name of a variant: its flavour and its number of sites, as in marker-jump-16.
 VARIANT_WITH_SITE_COUNT = re.compile(r"(.+)-([1-9][0-9]*)")
@@ -142,11 +142,11 @@ def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 def describe_bend_over_sites(
     passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, alpha: float
 ) -> str:
-    """Return a note if the costs of passes are not on a line over the number of sites, else an
-    empty text. The note lists the cost of a site between neighbouring numbers of sites. A bend is
-    the difference of the slopes on the two sides of one number of sites. The costs are not on a
-    line if the interval of a bend is wholly above `most_bend` or wholly below -`most_bend`. The
-    error probability `alpha` is divided among all bends."""
+    """Return a note if the cost of a loop pass is not linear in the number of sites, else an empty
+    text. The note lists the cost of a site between neighbouring numbers of sites. A bend is the
+    difference of the slopes on the two sides of one number of sites. The cost is not linear if the
+    interval of a bend is wholly above `most_bend` or wholly below -`most_bend`. The error
+    probability `alpha` is divided among all bends."""
     counts = sorted(passes)
     steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):
@@ -169,9 +169,8 @@ def estimate_slope_location(
     resolution: float,
     alpha: float = location.ERROR_PROBABILITY,
 ) -> tuple[float, Interval]:
-    """Return the location of the slopes in `series`, and the interval of the location. If the
-    slopes are `exact` counts, return their median and their range; else location.py estimates
-    both."""
+    """Return the usual value (location) of the slopes in `series`, and its interval. If the slopes
+    are `exact` counts, return their median and their range; else location.py estimates both."""
     if exact and series:
         return stats.compute_median(series), stats.find_value_range(series)
     found = location.estimate_series_location(series, resolution, alpha)

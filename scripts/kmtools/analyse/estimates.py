@@ -96,7 +96,7 @@ def compute_estimates(
     known_results: Sequence[Result] | None = None,
 ) -> Estimates:
     """Compute the rows and grades of a run from its samples. `known_results` are the results of the
-    samples, with no verdict withheld; None to compute the results here."""
+    samples, with no verdict withheld; if it is None, this function computes them."""
     results = verdicts.compute_results(samples, tiers) if known_results is None else known_results
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [
@@ -244,5 +244,6 @@ def load_estimates(run: Path) -> Estimates:
     found = compute_estimates(samples, tiers, env)
     with suppress(OSError):
         write_estimates(run, found)
-    # Round as in the file: exact counts of a stored and of a computed run are compared as numbers.
+    # Round the rows as in estimates.json: exact counts may be compared with the stored counts of
+    # another run, and must then be equal numbers.
     return replace(found, rows=[parse_row_entry(make_row_entry(row)) for row in found.rows])

@@ -42,7 +42,7 @@ MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
 # Shares of the measuring time above which the grade is poor: steal time, and the time that other
 # programs used the same CPU. lateness.py has the limits of a fair grade.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
-# The grade is poor if two conditions hold: a larger share of the windows is late, and most late
+# The grade is poor if more than this share of the windows is late and, in addition, most late
 # windows are in blocks in which most windows are late.
 TOO_MANY_LATE = 0.3
 # The grade is poor if the noise exceeds the equivalence margin in more than this share of the
@@ -53,7 +53,7 @@ MANY_NOISY_CLONES = 1 / 3
 STEADY_RATE = 0.01
 # The values of the env key "hypervisor" on a machine without a hypervisor.
 NO_HYPERVISOR = ("", "0", "no", "none")
-# Remedies for the numbers of a test kernel.
+# Remedies for a low grade of times that were measured in a test kernel.
 REAL_KERNEL = "to measure in the kernel of a real machine, run make bench-host"
 UNDER_KVM = "to see what a test kernel under KVM needs, run scripts/kmarkers vm accel"
 # The kernel options that slow down all code.

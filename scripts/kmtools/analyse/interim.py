@@ -30,7 +30,7 @@ Report = Callable[..., None]
 @dataclass(frozen=True)
 class InterimLook:
     """The outcome of an interim analysis: `unresolved` has the benchmarks to measure further.
-    `rows` is the number of rows, `open_rows` the number of unresolved rows, and
+    `rows` is the number of compared rows (variants), `open_rows` the number of unresolved rows, and
     `limited_rows` the number of unresolved rows that a longer run would not resolve, because code
     layouts differ or windows are not on a line."""
 
@@ -120,8 +120,8 @@ class BenchmarkChooser:
 
     def __call__(self, raw: Path, clusters: int) -> list[str] | None:
         """Return the benchmarks of the next cluster, after `clusters` clusters have ended. None
-        means the same benchmarks as before. An empty list means that more time would resolve no
-        row."""
+        means the same benchmarks as before. An empty list ends the measurement, because more time
+        would resolve no row."""
 
         def compute_results() -> list[Result]:
             return compute_results_of_first_clusters(self._cache, self._tier, raw, clusters)

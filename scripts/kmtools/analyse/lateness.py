@@ -97,9 +97,10 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
-    variant, loop count, layout and process. A disturbance may last for most of a process. So the
-    times of a process are divided by the times of the median process: if this ratio is above 1.1
-    for most variants, the usual times of the process are divided by the ratio."""
+    variant, loop count, layout and process. If a disturbance lasts for most of a process, this
+    median contains the disturbance. So the times of each process are divided by the times of the
+    median process: if this ratio is above 1.1 for most variants, the usual times of the process are
+    divided by the ratio."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(
@@ -116,8 +117,9 @@ def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
 
 
 def compute_late_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sample, float]]:
-    """Return the late windows without a flag, each with the time that the window took divided by
-    the usual time, at least one tick. `khz` is the rate of the clock in ticks per millisecond."""
+    """Return the late windows without a flag, each with a ratio: the time that the window took,
+    divided by its usual time. A usual time below one tick counts as one tick. `khz` is the rate of
+    the clock in ticks per millisecond."""
     windows = [sample for sample in samples if not sample.flags]
     if not windows:
         return []

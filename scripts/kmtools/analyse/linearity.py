@@ -24,10 +24,12 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# A bend is a deviation of the windows from a line. The largest permitted bend is this share of the
-# cost of an operation, or the equivalence margin if the margin is larger.
+# A bend is a deviation of the time of a window from a straight line over the loop count. The
+# largest permitted bend is this share of the cost of an operation, or the equivalence margin if the
+# margin is larger.
 LARGEST_BEND_SHARE = 0.01
-# The first words of the note on a variant whose windows are not on a line.
+# The first words of the note on a variant for which the time of a window is not linear in the loop
+# count.
 NOT_ON_A_LINE = "not on a line"
 
 
@@ -74,9 +76,10 @@ def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
 
 
 def describe_bend(bend: float, is_difference: bool) -> str:
-    """Return the note on a variant whose windows are not on a line. `bend` is how much more an
-    operation costs in long windows than in short windows. If `is_difference` is true, `bend` is how
-    much larger the difference from the baseline is in long windows."""
+    """Return the note on a variant for which the time of a window is not linear in the loop count.
+    `bend` is how much more an operation costs in long windows than in short windows. If
+    `is_difference` is true, `bend` is how much larger the difference from the baseline is in long
+    windows."""
     if is_difference:
         said = f"from short to long windows, the difference changes by {bend:+.3g}"
         return f"{NOT_ON_A_LINE}: {said}, and the interval contains both differences"

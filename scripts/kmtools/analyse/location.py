@@ -92,10 +92,11 @@ KNOWN_VARIANCE_RATIO = 10
 
 @dataclass(frozen=True)
 class Location:
-    """A location and its interval. `over_time` is the interval computed from the variance over time
-    alone. `over_layouts` is the interval computed from the variance over layouts alone, None for a
-    single layout. `endless` is the interval that an endless run would have, from the variance over
-    layouts alone, without noise; None if the noise of blocks hides this variance. `spread` is the
+    """The usual value of a series of blocks (its location, `value`), and `interval`, the interval
+    of this value. `over_time` is the interval computed from the variance over time alone.
+    `over_layouts` is the interval computed from the variance over layouts alone, None for a single
+    layout. `endless` is the interval that an endless run would have, from the variance over layouts
+    alone, without noise; None if the noise of blocks hides this variance. `spread` is the
     interquartile range of the residuals. `mean` is the mean over time of all blocks. `left_out` is
     the interval of `mean` minus `value`, None if this interval cannot be estimated."""
 
@@ -112,7 +113,7 @@ class Location:
 
 def compute_midmean(x: Floats) -> Floats:
     """Return the midmean (25 % trimmed mean) of each row of `x`, or of `x` itself if it is one row.
-    For fewer than four values return the median, for none NaN. The values are finite."""
+    For fewer than four values return the median, for none NaN. All values must be finite."""
     n = x.shape[-1]
     if n == 0:
         return np.full(x.shape[:-1], math.nan)

@@ -105,8 +105,8 @@ def parse_published_value(row: dict[str, str]) -> tuple[float, str]:
 
 
 def read_published_numbers() -> list[PublishedNumber]:
-    """Return every published number. Its delta is computed from two published values of the same
-    machine."""
+    """Return every published number. The field `delta` of a number is computed from two published
+    values of the same machine."""
     aliases = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a
         for a in read_csv_table(ALIASES)

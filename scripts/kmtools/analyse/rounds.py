@@ -53,7 +53,8 @@ def convert_log_ratio_to_percent(log: float) -> float:
 
 
 def estimate_added_time(times: Sequence[CommandTime]) -> AddedTime:
-    """Return the added time of a command, from all rounds with one label under one kernel."""
+    """Return the time that the state "on" adds to a command. `times` has all rounds with one label
+    under one kernel."""
     boots = list(dict.fromkeys(one.boot for one in times))
     logs: dict[str, dict[tuple[int, int], float]] = {OFF: {}, ON: {}}
     for one in times:

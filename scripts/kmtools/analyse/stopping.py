@@ -32,7 +32,7 @@ LOOKS_KEY = "looks"
 
 def get_look_error_probability(clusters: int) -> float:
     """Return the error probability of the intervals of a benchmark after `clusters` clusters: the
-    error probability that the next look spends."""
+    error probability that the next look (interim analysis) spends."""
     for look, part in LOOKS.items():
         if clusters <= look:
             return part

@@ -226,7 +226,8 @@ def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchP
 
 
 def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the gap during a batch, as a multiple of the gap that interrupts alone cause."""
+    """Return the gap (longest interruption of another CPU) during a batch, as a multiple of the gap
+    that interrupts alone cause."""
     found = find_gap_points(points)
     return divide_if_known(found[0].median, found[1].median) if found else None
 

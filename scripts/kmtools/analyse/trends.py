@@ -45,8 +45,8 @@ class Shift:
 
 
 def estimate_spread_of_runs(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation of the runs, estimated from differences of neighbours, because
-    a shift hardly affects these differences."""
+    """Return the standard deviation of the values of runs, estimated from the differences of
+    neighbouring runs, because a shift hardly affects these differences."""
     differences = np.abs(np.diff(values))
     usual = float(np.median(differences)) or float(np.mean(differences))
     return usual / (MAD_OF_NORMAL * math.sqrt(2))
@@ -64,8 +64,8 @@ def propose_shifts(values: NDArray[np.float64]) -> list[int]:
 
 
 def cut_row(row: Row, indices: NDArray[np.int64]) -> Row:
-    """Return a row with the values of the runs with these indices alone, without values that are
-    left out (NaN)."""
+    """Return a copy of a row that has only the values of the runs with the indices `indices`.
+    Values that are left out (NaN) are removed."""
     values = row.values[indices]
     values = values[~np.isnan(values)]
     return replace(row, values=values, processes=len(values))

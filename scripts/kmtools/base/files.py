@@ -44,7 +44,7 @@ def write_file_atomically(path: Path, content: str | bytes) -> None:
 @contextmanager
 def hold_lock(path: Path, busy_message: str, wait: bool = False) -> Iterator[None]:
     """Hold the lock file `path` during the `with` block; if another process holds this file, raise
-    UnableError with the text `busy_message`, or with `wait` print this text and wait."""
+    UnableError with the text `busy_message` or, if `wait` is true, print this text and wait."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w", encoding="utf-8")

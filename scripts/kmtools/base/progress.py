@@ -33,7 +33,7 @@ def format_duration(seconds: float) -> str:
 
 
 class Line:
-    """A line of output that shows the progress of a job. On a terminal, the next progress
+    """A line of output that shows the progress of a job. On a terminal, the next line of progress
     overwrites this line."""
 
     def __init__(self, stream: TextIO | None = None) -> None:

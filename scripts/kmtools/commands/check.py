@@ -30,7 +30,7 @@ def parse_name_and_value(text: str) -> tuple[str, str]:
 
 
 def pair_option_with_value(name: str, value: str) -> tuple[str, str]:
-    """Return an option of a test, from the value of an argument --NAME."""
+    """Return an option of a test as a pair: its name NAME, and the value of the argument --NAME."""
     return name, value
 
 
@@ -119,7 +119,8 @@ def install_tools_and_restart(tests: Sequence[Test], kernel: str, full: bool) ->
                 "check: scripts/setup failed; tests that lack their tools are skipped",
                 file=sys.stderr,
             )
-    # argparse accepts the beginning of an option, such as --setu; --set is another option.
+    # Leave out --setup, so that the new process does not install again. argparse also accepts the
+    # beginning of this option, such as --setu, but --set is another option.
     words = [w for w in sys.argv[1:] if not ("--setup".startswith(w) and len(w) > len("--set"))]
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, str(ROOT / "scripts" / "kmarkers"), *words])

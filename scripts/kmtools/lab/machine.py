@@ -52,7 +52,8 @@ TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:term
 # The sockets of QEMU's monitor in the scratch directory: for inspections, and for sending NMIs.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 SIGNING_LOG = "signing.log"
-# What a boot makes in its output folder, and removes before the next boot.
+# The folders and files that a boot writes to its output folder. The next boot removes them before
+# it starts the guest.
 RESULT_FOLDERS = ("results", "results.failed")
 OUTPUT_FILES = (*SERIAL_LOGS, "qemu.log", VM_JSON, LOOK_LOG, SIGNING_LOG)
 # The file in the output folder that a boot locks.

@@ -64,8 +64,9 @@ def read_serial_log(path: Path) -> str:
 
 
 def judge_boot_result(result: Result, out: Path) -> None:
-    """Set `ok` and `reason` of a result. Unpack the guest's results archive to a folder in `out`:
-    to `results` if the run passed, to `results.failed` if it failed."""
+    """Set the fields `ok`, `reason`, `fault_lines` and `results` of a result, from its logs. Unpack
+    the guest's results archive to a folder in `out`: to `results` if the run passed, to
+    `results.failed` if it failed."""
     console = result.console
     result.fault_lines = logscan.find_fault_lines(console)
     error = _unpack_results(out / "results.tar.gz", out / "results")

@@ -99,7 +99,8 @@ class Watch:
         if not self._silence:
             return None
         self._begin_inspection_series(0.0)
-        # A series without a finding ends without inspections: a new series has begun.
+        # If a series ends without a finding, the list of inspections is empty, because a new series
+        # has begun.
         while (finding := self._inspect_cpus_once()) is None and self.inspections:
             time.sleep(0.05)
         return finding

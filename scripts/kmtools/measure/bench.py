@@ -102,7 +102,8 @@ def build_kmbench() -> None:
 
 
 def ignore_line(_: str) -> None:
-    """Ignore a line that was printed before."""
+    """Ignore a line about a benchmark that is not measured, because the first cluster has printed
+    the same line."""
 
 
 class LiveView(Protocol):
@@ -354,8 +355,8 @@ class Bench:
         """Return True if a tier (measurement environment) is a kernel on a real CPU: `vm` under
         KVM, or `metal`, unless this machine itself is emulated."""
         if tier == "metal":
-            # This result does not decide whether ticks are called cycles: the env file that the
-            # measured kernel writes does.
+            # Whether ticks are called cycles is not decided here, but by the env file that the
+            # measured kernel writes.
             return not accel.is_machine_emulated(unknown=False)
         return tier == "vm" and self.real_guest
 

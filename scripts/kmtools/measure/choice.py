@@ -55,7 +55,8 @@ def parse_blocks(text: str) -> int:
 
 
 def parse_seed(text: str) -> int:
-    """Parse the seed of the first process; each later process has the next whole number."""
+    """Parse the seed of the first process; each later process has the next whole number as its
+    seed."""
     return parse_whole_number(text, MOST_SEED, 0)
 
 

@@ -72,7 +72,8 @@ def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, SiteCost]:
 
 
 def compute_site_cost(row: Result) -> SiteCost:
-    """Return the cost of one of the SITES sites of a result."""
+    """Return the cost of one site: the added cost of a result, divided by its number of sites,
+    SITES."""
     cost = aa.get_added_core_cycles(row)
     assert row.core is not None and row.delta_ci is not None
     return SiteCost(cost / SITES, row.delta_ci.half_width * row.core.per_tick / SITES)

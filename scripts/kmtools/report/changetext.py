@@ -43,7 +43,7 @@ COLUMN_LEGEND = "variant: cost in A, in B, change, its interval, verdict"
 
 
 def format_percent(value: float | None) -> str:
-    """Return a change in percent as text: "-" for no change, "?" for an infinite change."""
+    """Return a change in percent as text: "-" if the change is not known, "?" if it is infinite."""
     if value is None or math.isnan(value):
         return "-"
     return f"{value:+.2f} %" if math.isfinite(value) else "?"

@@ -115,8 +115,8 @@ def list_mechanisms(
     summary: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], str, str, Sequence[Any]]]:
     """Yield, for each mechanism of instrumentation: its entry in summary.json, its state (dormant
-    or enabled), its name, and its cost in ticks as (lower end, median, upper end). Leave out what
-    was measured too poorly for a verdict."""
+    or enabled), its name, and its cost in ticks as (lower end, median, upper end). Leave out
+    mechanisms whose verdict is withheld."""
     for entry in summary.get("sites", ()):
         if entry.get("verdict") == WITHHELD:
             continue

@@ -212,8 +212,8 @@ def copy_figures(run: Path, out: Path) -> list[str]:
 
 
 def require_no_other_files(out: Path) -> None:
-    """Raise UnableError if a folder has files that are not files of a reference run, since files in
-    it are replaced and figures deleted."""
+    """Raise UnableError if a folder has files that are not files of a reference run, because this
+    command replaces files in the folder, and deletes figures."""
     own = {*FILES, *(f"{name}.svg" for name in FIGURES)}
     others = (
         sorted(path.name for path in out.iterdir() if path.name not in own) if out.exists() else []

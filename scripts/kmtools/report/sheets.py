@@ -58,8 +58,8 @@ class Run:
 
     def make_tier_name(self, tier: Tier) -> str:
         """Return the name of a tier for file names and element ids; it contains the kernel if the
-        run has the tier in several kernels, and a number if an earlier kernel has the same name but
-        for special characters."""
+        run has the tier in several kernels, and a number if the name of an earlier kernel differs
+        only in special characters."""
         kernels = [other.kernel for other in self.tiers if other.tier == tier.tier]
         if len(kernels) == 1:
             return tier.tier

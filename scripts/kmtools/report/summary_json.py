@@ -72,8 +72,8 @@ def parse_result_entry(entry: Entry) -> Result:
 
 def parse_site_cost_entry(entry: Entry, core: CoreCycleRatio | None) -> SiteCost:
     """Return the SiteCost of an entry of `sites`; `core` is the ratio of core cycles to TSC cycles
-    in its benchmark. The ratio of the two costs in the entry would be wrong for small costs, which
-    are rounded."""
+    in its benchmark. The ratio is not computed from the two costs in the entry, because small costs
+    are rounded there."""
     cost, ns = entry["cost"], entry["ns"]
     return SiteCost(
         tier=entry["tier"],

@@ -83,7 +83,8 @@ def build_dkms_packages(
             tally.passed += 1
         else:
             (tally.skipped if word == "SKIP" else tally.failed).append(what)
-    # The script also exits with 1 if a package fails. If none fails, it has not reached its end.
+    # build.sh exits with 1 also if a package fails. If no package failed, the script did not reach
+    # its end, so add its failure to the results.
     tally.failed += [] if tally.failed else session.tally.failed
     tally.add_result(tally.passed > 0, "no package builds with markers")
     shutil.copytree(session.root.path / "root" / "out", out)

@@ -318,13 +318,13 @@ def unpack_temporary_root(
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()
-    # Other suites of the same test run use root directories of the same release.
+    # Another suite of the same test run may use the same root directory: wait for the suite to end.
     busy = f"waiting until another suite has left the root directory {name}"
     with hold_lock(WORK / f"{name}.lock", busy, wait=True):
         root = bareroot.unpack_debian_root(suite, WORK / name, cache)
         try:
-            # Not to WORK: git makes a lock file next to the bundle. Another process would take this
-            # file for the lock of a root directory.
+            # Do not write the bundle to WORK: git makes a lock file next to the bundle, which
+            # another process would take for the lock of a root directory.
             write_git_bundle(root.path / SOURCE[1:])
             yield RootSession(name, root, variables)
         finally:

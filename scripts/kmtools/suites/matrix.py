@@ -123,7 +123,8 @@ def store_outcome(outcome: Outcome, commit: str, published: KernelResults | None
     describes the commit of this tree at the beginning of the run. If the published results of the
     kernel are given, keep them for the suites that did not run now."""
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    # A file that was changed since then may have been tested.
+    # `commit` describes the tree at the beginning of the run. If a file was changed since then, the
+    # changed file may have been tested.
     if kernelpage.describe_checkout_commit().endswith("-dirty"):
         commit = f"{commit.removesuffix('-dirty')}-dirty"
     found = KernelResults(

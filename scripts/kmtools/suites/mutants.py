@@ -387,7 +387,7 @@ def require_tests_pass_without_mutants(mutants: Sequence[Mutant], kernel: str) -
         )
         all_of_them = Mutant("sound", "", "", [], tests, environment, suites=suites)
         log = SCRATCH / f"sound-{environment.name.lower()}.log"
-        # A skipped test is reported with its mutant.
+        # Ignore skipped tests here: they are reported later, each with its mutant.
         with contextlib.suppress(SkippedError):
             if failed := run_mutant_tests(all_of_them, kernel, log):
                 raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")

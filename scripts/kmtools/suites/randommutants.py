@@ -570,7 +570,7 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
         f"{number} random faults, most of which tests must detect",
         partial(find_random_mutants_obstacle, kernel if counts.get("C") else ""),
         sum(USUAL_SECONDS[where] * count for where, count in counts.items()),
-        # The suite `mutants` uses the same copy of the sources.
+        # Run after the suite `mutants`, because both suites change the same copy of the sources.
         after="mutants",
         loud=True,
     )

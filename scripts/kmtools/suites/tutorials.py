@@ -54,7 +54,7 @@ ANY_NUMBER = re.compile(r"\d*\\\.\d+|\d{3,}")
 @dataclass
 class Step:
     """A command of a tutorial: the prompt before the command, the lines to type, and the output
-    that the tutorial prints."""
+    that the tutorial shows."""
 
     prompt: str
     typed: list[str]

@@ -53,7 +53,8 @@ MARKS = ("o", "s", "^", "D", "ring", ">", "<")
 
 
 def get_colour(look: str | int) -> str:
-    """Return the colour for a verdict or a text, by name, or for a curve, by its number."""
+    """Return the colour of a look: the name of a verdict or of a kind of text, or the number of a
+    curve."""
     if isinstance(look, str) and look not in CYCLE:
         return str(PARAMETERS[NAMED.get(look, SOFT)])
     cycle = [one["color"] for one in PARAMETERS["axes.prop_cycle"] if "color" in one]

@@ -52,7 +52,7 @@ class Scale:
 
 
 def choose_even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers at equal distances."""
+    """Return at most `most` round numbers from `low` to `high`, at equal distances."""
     if not high > low:
         return [low]
     for power in range(math.floor(math.log10(high - low)) - 2, 400):
