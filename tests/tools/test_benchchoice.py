@@ -578,10 +578,10 @@ def test_pattern_without_a_match_is_refused_or_ignored(
     program.chmod(0o755)
     with pytest.raises(UnableError, match="matches 'absent'"):
         choice.select_matching_benchmarks(program, benchmarks, variants)
-    chosen = choice.select_matching_benchmarks(program, benchmarks, variants, every=False)
+    chosen = choice.select_matching_benchmarks(program, benchmarks, variants, require_all=False)
     assert chosen == ["loop"]
     with pytest.raises(UnableError, match="matches 'absent'"):
-        choice.select_matching_benchmarks(program, benchmarks[1:], variants[1:], every=False)
+        choice.select_matching_benchmarks(program, benchmarks[1:], variants[1:], require_all=False)
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     monkeypatch.setattr(linters, "run_kbuild", write_build_log)
     words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", "W=1"]
     assert linters.collect_build_warnings(["W=1"]) == found
-    assert linters.collect_build_warnings(["W=1"], anew=True) == found
+    assert linters.collect_build_warnings(["W=1"], from_scratch=True) == found
     assert calls == [(words, True), (words, False)]
     monkeypatch.setattr(names, "find_all_symbol_faults", lambda root: [f"{root}"])
     faults = linters.compile_and_find_symbol_faults()

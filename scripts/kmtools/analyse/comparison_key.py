@@ -123,15 +123,15 @@ def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
     return {make_series_key(entry, apart): entry[1] for entry in timed}
 
 
-def explain_incomparable_row(row: Row, like: Row, reference_name: str) -> str:
-    """Return the reason why a row cannot be compared with the row `like`; "" if it can be compared.
-    `reference_name` is what the reason calls the runs of `like`."""
+def explain_incomparable_row(row: Row, reference: Row, reference_name: str) -> str:
+    """Return the reason why a row cannot be compared with the row `reference`, or "".
+    `reference_name` is what the reason calls the runs of `reference`."""
     if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
-        make_layouts_mask(like.places)
+        make_layouts_mask(reference.places)
     ):
-        own, other = describe_layout_difference(row.places, like.places)
+        own, other = describe_layout_difference(row.places, reference.places)
         return f"measured at {own}, {reference_name} at {other}"
-    if row.crowded != like.crowded:
+    if row.crowded != reference.crowded:
         few = "too few blocks" if row.crowded else "enough blocks"
         return f"{few} to tell code layouts apart, unlike {reference_name}"
     return ""

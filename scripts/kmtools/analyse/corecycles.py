@@ -72,9 +72,9 @@ def estimate_core_cycle_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycl
     return CoreCycleRatio(source, float(usual), compute_cycle_ratio_spread(known, float(usual)))
 
 
-def compute_cycle_ratio_spread(samples: Sequence[Sample], usual: float) -> float:
+def compute_cycle_ratio_spread(samples: Sequence[Sample], median_ratio: float) -> float:
     """Return how much the ratio of core cycles to TSC cycles differs between blocks: the range from
-    the 5 % to the 95 % quantile, as a share of `usual`, the median ratio."""
+    the 5 % to the 95 % quantile, as a share of `median_ratio`."""
     ticks: dict[int, int] = {}
     cycles: dict[int, int] = {}
     for s in samples:
@@ -82,4 +82,4 @@ def compute_cycle_ratio_spread(samples: Sequence[Sample], usual: float) -> float
         cycles[s.block] = cycles.get(s.block, 0) + (s.core_cycles or 0)
     ratios = [cycles[block] / ticks[block] for block in ticks]
     low, high = np.quantile(ratios, (TAIL_SHARE, 1 - TAIL_SHARE))
-    return round(float(high - low) / usual, 6)
+    return round(float(high - low) / median_ratio, 6)

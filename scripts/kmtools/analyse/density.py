@@ -140,12 +140,12 @@ def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 
 
 def describe_bend_over_sites(
-    passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, alpha: float
+    passes: Mapping[int, Sequence[Slope]], resolution: float, max_bend: float, alpha: float
 ) -> str:
     """Return a note if the cost of a loop pass is not linear in the number of sites, else an empty
     text. The note lists the cost of a site between neighbouring numbers of sites. A bend is the
     difference of the slopes on the two sides of one number of sites. The cost is not linear if the
-    interval of a bend is wholly above `most_bend` or wholly below -`most_bend`. The error
+    interval of a bend is wholly above `max_bend` or wholly below -`max_bend`. The error
     probability `alpha` is divided among all bends."""
     counts = sorted(passes)
     steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
@@ -153,7 +153,7 @@ def describe_bend_over_sites(
         bends = subtract_baseline(behind, before)
         share = alpha / max(1, len(steps) - 1)
         found = location.estimate_series_location(bends, 2 * resolution, share)
-        if found.interval.lo > most_bend or found.interval.hi < -most_bend:
+        if found.interval.lo > max_bend or found.interval.hi < -max_bend:
             costs = [location.estimate_series_location(step).value for step in steps]
             said = ", ".join(
                 f"{cost:.3g} from {low} to {high}"

@@ -257,17 +257,17 @@ def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Float
 def compute_interval_of_both_states(
     states: tuple[Floats, Floats],
     part_variance: float,
-    more_variance: float,
+    layout_variance: float,
     freedom: float,
     alpha: float,
 ) -> Interval:
     """Return the smallest interval that contains the intervals of the costs in both states of the
     machine. `alpha` is the error probability of each interval, `states` has the midmeans of the
-    parts in each state. `part_variance` is the variance of the midmean of a part. `more_variance`
+    parts in each state. `part_variance` is the variance of the midmean of a part. `layout_variance`
     is the variance over layouts. `freedom` is the degrees of freedom of the intervals."""
     cheap, costly = (
         compute_mean_interval(
-            float(own.mean()), part_variance / len(own) + more_variance, freedom, alpha
+            float(own.mean()), part_variance / len(own) + layout_variance, freedom, alpha
         )
         for own in states
     )

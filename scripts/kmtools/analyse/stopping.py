@@ -40,10 +40,10 @@ def get_look_error_probability(clusters: int) -> float:
 
 
 def choose_error_probability(
-    env: Mapping[str, str], samples: Iterable[Sample], without_looks: float
+    env: Mapping[str, str], samples: Iterable[Sample], alpha_without_looks: float
 ) -> float:
     """Return the error probability of the intervals that are computed from a benchmark's samples.
-    In a run of fixed length, without looks (interim analyses), this is `without_looks`."""
+    In a run of fixed length, without looks (interim analyses), this is `alpha_without_looks`."""
     if LOOKS_KEY not in env:
-        return without_looks
+        return alpha_without_looks
     return get_look_error_probability(len({sample.process for sample in samples}))

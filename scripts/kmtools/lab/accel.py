@@ -275,11 +275,11 @@ def read_hypervisor_name() -> bytes | None:
     return name.raw.rstrip(b"\0")
 
 
-def is_machine_emulated(unknown: bool = True) -> bool:
+def is_machine_emulated(if_unknown: bool = True) -> bool:
     """Return True if this machine runs under QEMU's emulator. If the hypervisor is unknown, return
-    `unknown`: by default True, so that an emulated time is never reported as a real time."""
+    `if_unknown`: by default True, so that an emulated time is never reported as a real time."""
     name = read_hypervisor_name()
-    return unknown if name is None else name == EMULATOR
+    return if_unknown if name is None else name == EMULATOR
 
 
 def are_instructions_emulated(accelerator: str) -> bool:

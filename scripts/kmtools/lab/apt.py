@@ -101,12 +101,12 @@ class PrivateApt:
         """True if package lists were downloaded before."""
         return self._stamp.exists()
 
-    def update_package_lists(self, mirror: Mirror | None = None, anew: bool = False) -> None:
-        """Download the package lists if they are older than LISTS_MAX_AGE_SECONDS, or if `anew` is
+    def update_package_lists(self, mirror: Mirror | None = None, force: bool = False) -> None:
+        """Download the package lists if they are older than LISTS_MAX_AGE_SECONDS, or if `force` is
         True."""
         # Also download lists whose time is in the future, because the clock was wrong.
         age = time.time() - self._stamp.stat().st_mtime if self.has_package_lists else math.inf
-        if not anew and 0 <= age < LISTS_MAX_AGE_SECONDS:
+        if not force and 0 <= age < LISTS_MAX_AGE_SECONDS:
             return
         (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         self.archives.mkdir(parents=True, exist_ok=True)

@@ -115,14 +115,14 @@ def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
 
 
 @contextmanager
-def hold_object_lock(name: str, objects: Path, read: Iterable[Path] = ()) -> Iterator[None]:
+def hold_object_lock(name: str, objects: Path, read_dirs: Iterable[Path] = ()) -> Iterator[None]:
     """Hold the lock of an object directory of the kernel `name`, and share the locks of the
-    kernel's tree and of the object directories `read`, so that no other process changes them.
+    kernel's tree and of the object directories `read_dirs`, so that no other process changes them.
 
     Each object directory has a lock of its own, because builds of different trees may run in
     parallel. The locks are taken in the order in which `lab clean` takes them.
     """
-    own, *others = (f"build-{path.parent.name}-{path.name}" for path in (objects, *read))
+    own, *others = (f"build-{path.parent.name}-{path.name}" for path in (objects, *read_dirs))
     with contextlib.ExitStack() as stack:
         for lock in sorted({own, *others, get_build_lock_name(name)}):
             stack.enter_context(hold_cache_lock(lock, shared=lock != own))

@@ -110,7 +110,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
         with hold_fetch_lock(NEEDED_BYTES):
             print_step(f"{entry.name}: looking for the newest version in {entry.suite}")
             apt = PrivateApt(entry.suite)
-            apt.update_package_lists(anew=unpacked is not None)
+            apt.update_package_lists(force=unpacked is not None)
             version = apt.find_package_version(entry.image)
             if unpacked and compare_package_versions(version, unpacked.version) <= 0:
                 return unpacked

@@ -101,11 +101,13 @@ def is_fault_line(line: str) -> bool:
     return _FAULT.search(line) is not None and _HARMLESS.search(line) is None
 
 
-def select_fault_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
+def select_fault_context(
+    text: str, before: int = 2, after: int = 12, max_lines: int = 80
+) -> list[str]:
     """Return the lines of a kernel log that report a fault, with `before` lines before and `after`
-    lines after each; at most `most` lines in all."""
+    lines after each; at most `max_lines` lines in all."""
     lines = text.splitlines()
     shown: set[int] = set()
     for number in find_fault_indexes(lines):
         shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
-    return [lines[number] for number in sorted(shown)][:most]
+    return [lines[number] for number in sorted(shown)][:max_lines]

@@ -123,7 +123,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
         if sources.is_ubuntu_suite(entry.suite):
             _unpack_ubuntu_keys()
         apt = PrivateApt(entry.suite)
-        apt.update_package_lists(anew=unpacked is not None)
+        apt.update_package_lists(force=unpacked is not None)
         problems = []
         for found in apt.find_image_candidates(entry):
             if unpacked and compare_package_versions(found.version, unpacked.version) <= 0:

@@ -119,13 +119,13 @@ def unpack_lint_kernel() -> catalogue.Kernel:
     return replace(kernel, suite=suite)
 
 
-def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str]:
+def collect_build_warnings(make_args: list[str], from_scratch: bool = False) -> list[str]:
     """Compile all modules for the default kernel with `make_args`, and return the compiler's
-    warnings. With `anew`, delete the objects of an earlier build first."""
+    warnings. With `from_scratch`, delete the objects of an earlier build first."""
     kernel = unpack_lint_kernel()
     objects = get_object_dir(kernel.name, ROOT, "lint")
     with tempfile.TemporaryDirectory() as scratch, hold_object_lock(kernel.name, objects):
-        if anew:
+        if from_scratch:
             shutil.rmtree(objects, ignore_errors=True)
         update_source_copy(ROOT, objects)
         log = Path(scratch, "log")
@@ -210,7 +210,7 @@ TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "checkpatch": run_checkpatch,
     # w1: the kernel's extra compiler warnings. sparse: static checks of address spaces, locks,
     # types.
-    "w1": lambda _: collect_build_warnings(["W=1"], anew=True),
+    "w1": lambda _: collect_build_warnings(["W=1"], from_scratch=True),
     "names": lambda _: compile_and_find_symbol_faults(),
     "sparse": lambda _: collect_build_warnings(["W=1", "C=2"]),
 }

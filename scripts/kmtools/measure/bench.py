@@ -187,7 +187,7 @@ class Bench:
                 processes=processes,
                 seed=plan.seed,
                 benchmarks=choice.select_matching_benchmarks(
-                    program, plan.benchmarks, plan.variants, every=False
+                    program, plan.benchmarks, plan.variants, require_all=False
                 ),
                 budget=plan.budget or BUDGET_SECONDS,
                 choose_benchmarks=choose_benchmarks,
@@ -357,7 +357,7 @@ class Bench:
         if tier == "metal":
             # Whether ticks are called cycles is not decided here, but by the env file that the
             # measured kernel writes.
-            return not accel.is_machine_emulated(unknown=False)
+            return not accel.is_machine_emulated(if_unknown=False)
         return tier == "vm" and self.real_guest
 
     def choose_memory(self, tier: str) -> int:

@@ -42,10 +42,12 @@ def parse_patterns(text: str) -> list[str]:
     return found
 
 
-def parse_whole_number(text: str, most: int, least: int) -> int:
-    """Parse a whole number from `least` to `most`."""
-    if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
+def parse_whole_number(text: str, maximum: int, minimum: int) -> int:
+    """Parse a whole number from `minimum` to `maximum`."""
+    if not (text.isascii() and text.isdecimal() and minimum <= int(text) <= maximum):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number from {minimum} to {maximum}"
+        )
     return int(text)
 
 
@@ -78,11 +80,11 @@ def parse_benchmark_list(text: str) -> dict[str, list[str]]:
 
 
 def select_matching_benchmarks(
-    program: object, benchmarks: Sequence[str], variants: Sequence[str], every: bool = True
+    program: object, benchmarks: Sequence[str], variants: Sequence[str], require_all: bool = True
 ) -> list[str]:
     """Return the benchmarks of `program` that match a pattern in `benchmarks` and have a variant
     that matches a pattern in `variants`, in the order of the program. Raise UnableError with the
-    pattern if no benchmark matches, or if `every` is True and a pattern matches no name."""
+    pattern if no benchmark matches, or if `require_all` is True and a pattern matches no name."""
     if not benchmarks and not variants:
         return []
     words = [str(program), "list"]
@@ -100,7 +102,7 @@ def select_matching_benchmarks(
             process.kill()
     there = parse_benchmark_list("\n".join(lines))
     chosen = benchmark_names.select_benchmark_names(there, benchmarks, variants)
-    if every or not chosen:
+    if require_all or not chosen:
         benchmark_names.require_patterns_match(there, benchmarks, variants, "user space")
     return chosen
 

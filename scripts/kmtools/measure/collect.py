@@ -180,10 +180,10 @@ class Reader:
         return raw
 
 
-def load_raw_folder(name: str, path: Path, most_processes: int | None = None) -> RawDir:
-    """Validate and read the raw directory `path` of the tier `name`: all of its processes, or the
+def load_raw_folder(tier: str, path: Path, most_processes: int | None = None) -> RawDir:
+    """Validate and read the raw directory `path` of the tier `tier`: all of its processes, or the
     first `most_processes`."""
-    return Reader().load_tier(name, path, most_processes)
+    return Reader().load_tier(tier, path, most_processes)
 
 
 def require_distinct_tiers(raws: Sequence[RawDir]) -> None:

@@ -159,9 +159,11 @@ def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) 
     return {run: ratio for run, ratio in medians.items() if ratio >= SLOW_RATIO}
 
 
-def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
-    """Read all runs in a folder, and group their machines by the properties `by`. `expected` are
-    the names of the machines that should have a run."""
+def load_fleet(
+    folder: Path, group_properties: Sequence[str], expected_names: Sequence[str] = ()
+) -> Fleet:
+    """Read all runs in a folder, and group their machines by the properties `group_properties`.
+    `expected_names` are the names of the machines that should have a run."""
     runs = find_run_folders(folder)
     found, machines, refused = LoadedRows(), {}, dict(runs.unreadable)
     for name, path in runs.paths.items():
@@ -186,9 +188,9 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
     groups: dict[str, list[str]] = defaultdict(list)
     for machine in machines.values():
         if machine.name not in found.refused:
-            groups[machine.make_group_name(by)].append(machine.name)
+            groups[machine.make_group_name(group_properties)].append(machine.name)
     here = {name.split("/")[0] for name in (*machines, *refused)}
-    dead = [name for name in expected if name not in here]
+    dead = [name for name in expected_names if name not in here]
     largest = dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
     return Fleet(machines, found, dead, find_slow_machines(found, groups), largest, left_out)
 

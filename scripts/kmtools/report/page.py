@@ -74,11 +74,12 @@ straight line over their loop counts, or nothing was measured; the note says whi
 """
 
 
-def render_grade_html(tier: Tier, tier_grade: Grade, most: int | None = None) -> str:
-    """Return a paragraph with the grade of a tier (measurement environment) and its reasons. Of
-    more than `most` + 1 reasons, the paragraph has only the first `most`, and a link to all."""
+def render_grade_html(tier: Tier, tier_grade: Grade, max_reasons: int | None = None) -> str:
+    """Return a paragraph with the grade of a tier (measurement environment) and its reasons. If
+    there are more than `max_reasons` + 1 reasons, the paragraph has only the first `max_reasons`
+    reasons, and a link to all."""
     told = [reason.words for reason in tier_grade.reasons]
-    kept = told if most is None or len(told) <= most + 1 else told[:most]
+    kept = told if max_reasons is None or len(told) <= max_reasons + 1 else told[:max_reasons]
     reasons = "; ".join(kept) or "no check found a fault"
     look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[tier_grade.level_name]
     more = len(told) - len(kept)

@@ -275,16 +275,20 @@ def run_suites_of_pool(
     history: History,
     prefixes: Mapping[str, str],
     is_other_alive: Callable[[], bool],
-    rest: float = 0.0,
+    seconds_outside_pool: float = 0.0,
     processes: int = 0,
 ) -> Tally:
     """Run suites of a pool one after the other until all suites are taken; return the sum of the
     results of the suites that this process ran. Before each suite, print the time left: the time
-    that `processes` processes need, plus `rest`, the seconds of suites outside the pool. If
-    `processes` is 0, print no time."""
+    that `processes` processes need, plus `seconds_outside_pool`, the time of suites outside the
+    pool. If `processes` is 0, print no time."""
     total = Tally()
     while suite := pool.take_suite(is_other_alive):
-        left = pool.estimate_seconds_left(suite, processes) + rest if processes else 0.0
+        left = (
+            pool.estimate_seconds_left(suite, processes) + seconds_outside_pool
+            if processes
+            else 0.0
+        )
         total.add_tally(run_suite(suite, history, prefixes[suite.name], left))
         pool.mark_suite_as_ended(suite)
     return total

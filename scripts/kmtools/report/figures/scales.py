@@ -39,40 +39,42 @@ class Scale:
             raise ValueError("a value that is not a number has no place on an axis")
         return min(max(value, self.low), self.high)
 
-    def choose_ticks(self, most: int) -> list[float]:
-        """Return the positions of the ticks with labels; at most two more than `most`."""
+    def choose_ticks(self, max_ticks: int) -> list[float]:
+        """Return the positions of the ticks with labels; at most two more than `max_ticks`."""
         if self.linear is None:
-            return choose_even_ticks(self.low, self.high, most)
+            return choose_even_ticks(self.low, self.high, max_ticks)
         if not self.linear:
-            return choose_power_ticks(self.low, self.high, most)
-        below = [-tick for tick in reversed(choose_power_ticks(self.linear, -self.low, most // 2))]
-        # Without ticks below zero, there may be `most` ticks above zero.
-        above = choose_power_ticks(self.linear, self.high, most // 2 if below else most)
+            return choose_power_ticks(self.low, self.high, max_ticks)
+        below = [
+            -tick for tick in reversed(choose_power_ticks(self.linear, -self.low, max_ticks // 2))
+        ]
+        # Without ticks below zero, there may be `max_ticks` ticks above zero.
+        above = choose_power_ticks(self.linear, self.high, max_ticks // 2 if below else max_ticks)
         return [*below, 0.0, *above]
 
 
-def choose_even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` round numbers from `low` to `high`, at equal distances."""
+def choose_even_ticks(low: float, high: float, max_ticks: int) -> list[float]:
+    """Return at most `max_ticks` round numbers from `low` to `high`, at equal distances."""
     if not high > low:
         return [low]
     for power in range(math.floor(math.log10(high - low)) - 2, 400):
         for step in STEPS:
             size = step * 10.0**power
             first, last = math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9)
-            if last - first < most:
+            if last - first < max_ticks:
                 return [round(number * size, 12) + 0.0 for number in range(first, last + 1)]
     return []
 
 
-def choose_power_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` powers of ten from `low` to `high`, but at least one if there are any:
-    all powers, every second, every third, and so on."""
+def choose_power_ticks(low: float, high: float, max_ticks: int) -> list[float]:
+    """Return at most `max_ticks` powers of ten from `low` to `high`, but at least one if there are
+    any: all powers, every second, every third, and so on."""
     if high <= 0 or high < low:
         return []
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     if last < first:
         return []
-    step = max(1, -(-(last - first + 1) // max(1, most)))
+    step = max(1, -(-(last - first + 1) // max(1, max_ticks)))
     return [10.0**power for power in range(last, first - 1, -step)][::-1]
 
 
