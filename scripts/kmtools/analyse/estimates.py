@@ -63,7 +63,7 @@ SHAPE = {
 @dataclass(frozen=True)
 class TierGrade:
     """The grade of a tier (an environment of measurement). `reasons` are pairs of a grade and the
-    reason for it in words."""
+    reason for this grade, in words."""
 
     tier: str
     kernel: str

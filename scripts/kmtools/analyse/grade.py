@@ -222,7 +222,7 @@ def grade_hypervisor(evidence: Evidence) -> Reason | None:
 
 def is_host_virtual(evidence: Evidence) -> bool:
     """Return True if the machine on which the run was started is virtual, according to the flags of
-    its CPU or to a tier that was measured on it."""
+    its CPU or to a tier that was measured on this machine."""
     cpu = (evidence.env.get("machine") or {}).get("cpu") or {}
     tiers = rundir.make_tiers({"tiers": evidence.env.get("tiers", [])})
     return bool(cpu.get("hypervisor")) or any(

@@ -39,7 +39,7 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class PublishedNumber:
-    """One published number: the value, its standard deviation and two deltas, all in `unit`. A
+    """One published number: the value, its standard deviation, and two deltas, all in `unit`. A
     delta is the value minus the value of the published variant `over`. `delta_stated` is the
     published delta; `delta` is computed from the two published values."""
 

@@ -132,7 +132,8 @@ def make_core_cycle_fields(
 
 
 def make_figure_fields(result: Result) -> dict[str, Any]:
-    """Return the fields of an entry that only figures use, except fields that the result lacks."""
+    """Return the fields of an entry in summary.json that only figures read. Fields whose data the
+    result lacks are left out."""
     found: dict[str, Any] = {}
     if result.distribution:
         found["distribution"] = [

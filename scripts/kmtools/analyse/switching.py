@@ -207,7 +207,7 @@ def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[SwitchPoint]
 
 def make_batch_ratio_function(method: str) -> Measure:
     """Return a function that computes the time to switch 10,000 sites by the method `method`, as a
-    multiple of the time to switch them in one batch."""
+    multiple of the time to switch the same sites in one batch."""
 
     def compute_ratio_to_batch(points: Sequence[SwitchPoint]) -> float | None:
         own, ours = (find_switch_point(points, SCALING, m, 10_000) for m in (method, OUR_METHOD))

@@ -408,7 +408,7 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
 
 def read_tick_rate_khz(tier: Tier) -> float | None:
     """Return the number of ticks in a millisecond; None if this number is not known, if ticks are
-    emulated, or if they are instructions."""
+    emulated, or if ticks are instructions."""
     khz = str(tier.env.get("tsc_khz", ""))
     known = khz.isdecimal() and int(khz) and not tier.emulated and not tier.exact
     return float(khz) if known else None

@@ -144,8 +144,9 @@ def get_trial_boot_folder(kernel: str) -> Path:
 
 
 def _find_kvm_device_fault(kvm: Path) -> str:
-    """Return why the device file `kvm` cannot be opened or is no device of KVM; "" if it is one.
-    The result is not written to the cache file, because the user can correct the cause."""
+    """Return why the device file `kvm` cannot be opened or is no device of KVM; "" if it is a
+    device of KVM. The result is not written to the cache file, because the user can correct the
+    cause."""
     if not kvm.exists():
         return f"there is no {kvm}; {REMEDY}"
     # Success here does not replace a trial boot: KVM may return its version and still fail.

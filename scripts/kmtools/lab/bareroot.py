@@ -63,7 +63,7 @@ exec chroot "$root" "$@"
 
 @dataclass(frozen=True)
 class Root:
-    """An unpacked root, and the directories of this machine that are mounted into it."""
+    """An unpacked root directory, and the directories that are mounted into this root directory."""
 
     path: Path
     # The directory in which all roots of a Debian suite share downloaded packages.

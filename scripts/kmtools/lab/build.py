@@ -162,10 +162,12 @@ def run_kbuild(
         f"/usr/lib/modules/{kernel.release}/build",
         f"-j{os.cpu_count() or 1}",
         "M=/src",
-        # No debug information: the modules would be several times as large, and would take longer
-        # to compile and to load into an emulated kernel. The code is the same.
+        # Build without debug information. With debug information, the modules have the same code,
+        # but are several times as large, and take longer to compile and to load into an emulated
+        # kernel.
         "CONFIG_DEBUG_INFO=",
-        # No BTF: Kbuild would run pahole to generate BTF if the headers contain a vmlinux.
+        # Build without BTF. Otherwise Kbuild runs pahole to generate BTF if the headers contain a
+        # vmlinux.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *kernel.make_args,
         *make_args,
@@ -207,8 +209,8 @@ def _write_source_record(record: Path, names: set[str]) -> None:
     )
 
 
-# The name of a file in a folder of built modules: it lists the modules that the last build copied
-# to the folder.
+# The name of the file, in a folder of built modules, that lists the modules which the last build
+# copied to the folder.
 COPIED = ".modules"
 
 
@@ -223,8 +225,9 @@ def list_built_modules(objects: Path) -> list[Path]:
 
 
 def copy_modules(modules: Sequence[Path], out: Path) -> None:
-    """Copy modules to the directory `out`, and remove the modules of earlier builds from it. Raise
-    UnableError if `out` is not in build/ and holds modules that no earlier build has copied."""
+    """Copy modules to the directory `out`, and remove the modules of earlier builds from this
+    directory. Raise UnableError if `out` is not in build/ and holds modules that no earlier build
+    has copied."""
     wanted = {module.name for module in modules}
     if len(wanted) != len(modules):
         raise UnableError("two modules of a source tree have the same name: rename one of them")

@@ -37,7 +37,7 @@ ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
 @functools.cache
 def find_chroot_obstacle() -> str:
     """Return the reason why this machine cannot run commands in a chroot, with the remedy; an empty
-    text if it can run them. Modules for test kernels are built in a chroot."""
+    text if this machine can. Modules for test kernels are built in a chroot."""
     if os.geteuid() != 0:
         return "building for test kernels needs root, to mount file systems: use sudo"
     for program, package in (("mount", "mount"), ("unshare", "util-linux")):

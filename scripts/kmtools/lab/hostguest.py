@@ -68,8 +68,8 @@ def list_guest_shares(output: Path) -> list[Share]:
 
 def find_host_guest_obstacle(kernel: str) -> str:
     """Return the reason why a kernel cannot be booted with this machine's root directory and
-    /dev/kvm; "" if it can. QEMU is started without a kernel, to find out whether it emulates SVM
-    and has 9p."""
+    /dev/kvm; "" if the kernel can be booted. QEMU is started without a kernel, to find out whether
+    it emulates SVM and has 9p."""
     for path in (ROOT, get_cache_dir()):
         if hidden := next((one for one in HIDDEN if path.resolve().is_relative_to(one)), ""):
             return f"{path} is below {hidden}, which the guest does not share"

@@ -82,7 +82,7 @@ def _pad_to_four_bytes(data: bytes) -> bytes:
 
 
 def find_static_busybox() -> Path:
-    """Return the path of this machine's busybox; raise UnableError unless it is linked
+    """Return the path of this machine's busybox; raise UnableError unless busybox is linked
     statically."""
     found = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
     if found is None:

@@ -119,6 +119,6 @@ def make_firmware_options(firmware: Path, variables: Path) -> list[str]:
 def _run_in_chroot(
     tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
 ) -> None:
-    """Run a command in a chroot; raise UnableError if it fails."""
+    """Run a command in a chroot; raise UnableError if the command fails."""
     if chroot.run_in_chroot(tree, binds, command, log):
         raise UnableError(f"the files for Secure Boot cannot be made, see {log}")

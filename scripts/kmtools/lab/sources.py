@@ -34,7 +34,8 @@ UBUNTU_KEYS_TREE = f"{UBUNTU_KEYS_SUITE}-{UBUNTU_KEYS_PACKAGE}"
 
 @dataclass(frozen=True)
 class Source:
-    """A package source of apt: a URI, a suite, its components, and the keyring that signed it."""
+    """A package source of apt: a URI, a suite, its components, and the keyring that verifies its
+    signature."""
 
     uri: str
     suite: str

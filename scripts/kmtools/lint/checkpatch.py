@@ -60,7 +60,7 @@ IGNORED = {
     # A macro exports an object that another macro defines.
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
     # A macro exports an object that another macro defines. One macro takes a parameter list as an
-    # argument. In a macro, the comment on a barrier is several lines above it.
+    # argument. In a macro, the comment on a barrier is several lines above the barrier.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
     # checkpatch does not find the exported functions, because a macro defines them.
     "sdt/hit.c": ("EXPORT_SYMBOL",),

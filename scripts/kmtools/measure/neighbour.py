@@ -28,7 +28,8 @@ COPIED_BYTES = 64 << 20
 
 
 def wait_for_input_end(seconds: float) -> bool:
-    """Wait at most `seconds` for the end of the standard input; return True if it ended."""
+    """Wait at most `seconds` for the end of the standard input; return True if the standard input
+    has ended."""
     return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 

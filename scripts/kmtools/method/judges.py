@@ -25,7 +25,7 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, make_one_result_tally
 
-# Benchmarks of dormant sites in hot loops, where they are executed most often.
+# Benchmarks of dormant sites in hot loops, where sites are executed most often.
 DORMANT = (
     *("empty-loop", "memcpy-4096", "density-empty", "density-full", "nop-encodings"),
     *("function-entry", "sdt-dormant", "cold-icache-l1"),

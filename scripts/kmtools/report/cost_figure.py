@@ -59,7 +59,7 @@ def make_dormant_cost_rows(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[list[Row], str]:
     """Make, for each of CONTEXTS, a row for the marker and a row for the variable. Return the rows,
-    and the unit that they all have. `sites` has the costs of one more site."""
+    and the unit that all rows have. `sites` has the costs of one more site."""
     rows: list[Row] = []
     units: list[str] = []
     for place, several in CONTEXTS:

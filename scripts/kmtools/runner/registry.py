@@ -27,9 +27,9 @@ from kmtools.runner.suite import Suite
 
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
-# Values of Test.where for tests that need root privileges: tests in a test kernel, tests in a test
-# kernel that is emulated also where KVM works, because they count instructions or emulate a
-# processor, and tests in a minimal Debian system, which is unpacked into a directory.
+# Values of Test.where for tests that need root privileges. GUEST: tests in a test kernel. EMULATED:
+# tests that count instructions or emulate a processor, so that their test kernel is emulated even
+# where KVM works. MINIMAL: tests in a minimal Debian system, which is unpacked into a directory.
 GUEST, EMULATED, MINIMAL = "test kernel", "emulated kernel", "minimal Debian"
 # Programs (or files of this checkout) that scripts/setup installs, by the option of scripts/setup
 # that installs them.

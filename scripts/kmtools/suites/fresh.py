@@ -49,8 +49,8 @@ PLACEHOLDER = "<this repository>"
 SOURCE = "/srv/kmarkers.bundle"
 # The interval of progress lines.
 SHOW_SECONDS = 30
-# Matches the install command for root, which `make bench` must print if an ordinary user runs it
-# and packages are missing.
+# Matches the install command for root, which `make bench` must print if an ordinary user runs this
+# command and packages are missing.
 INSTALL_COMMAND = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 # The exit code of make if a command of its rule fails.
 MAKE_FAILED = 2
@@ -313,8 +313,8 @@ def unpack_temporary_root(
 ) -> Iterator[RootSession]:
     """Unpack the root directory of a Debian release, with a git bundle of this checkout. At the end
     of the `with` block, remove this directory. With `user`, an ordinary user runs the commands in
-    it. With `cache`, the commands may read this machine's test kernels. `variables` are environment
-    variables of the commands."""
+    this directory. With `cache`, the commands may read this machine's test kernels. `variables` are
+    environment variables of the commands."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()

@@ -43,7 +43,8 @@ def run_fuzz_target(name: str, seconds: int) -> Tally:
     log = LOGS / f"fuzz-{name}.log"
     log.unlink(missing_ok=True)
     words: list[object] = ["nice", FUZZ / f"fuzz-{name}", f"-max_total_time={seconds}"]
-    # No memory limit: the target insn maps a small file repeatedly, over 4 GiB of address space.
+    # -rss_limit_mb=0 disables the memory limit, because the target insn maps a small file
+    # repeatedly, over 4 GiB of address space.
     words += [f"-max_len={MAX_BYTES}", "-rss_limit_mb=0", "-print_final_stats=1"]
     words += [f"-artifact_prefix={FUZZ}/{name}-", corpus]
     if processes.run_program(words, log):

@@ -41,19 +41,19 @@ ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
 # The table marks a kernel as slow if its tests together take longer than this: the limit for a
 # stock kernel, and the limit for a debug kernel.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
-# The module that triggers a WARN, and the test that loads it.
+# The module that triggers a WARN, and the test that loads this module.
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
-# The module that hits a marker in code where RCU is not watching, the test that loads it, and RCU's
-# report. The module is built only for kernels with PROVE_RCU.
+# The module that hits a marker in code where RCU is not watching, the test that loads this module,
+# and RCU's report. The module is built only for kernels with PROVE_RCU.
 UNWATCHED_MODULE = "kmarkers_test_unwatched"
 UNWATCHED_TEST = "a marker is hit where RCU does not watch"
 UNWATCHED_REPORT = "a marker where RCU is not watching"
 
 # A boot parameter of debug kernels: a kernel warning (WARN) causes a panic.
 PANIC_ON_WARN = "panic_on_warn=1"
-# A boot parameter that seeds the random number generator at boot: before it is seeded, printk()
-# prints no hashed addresses.
+# A boot parameter that seeds the random number generator at boot: before this generator is seeded,
+# printk() prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
 # A boot parameter that disables 5-level page tables. With these tables, KASAN reports valid
 # addresses as wild if an interrupt comes while the kernel identifies the first CPU, because the

@@ -143,7 +143,7 @@ def store_outcome(outcome: Outcome, commit: str, published: KernelResults | None
 
 
 def read_results_of_this_version(kernel: str) -> KernelResults:
-    """Return the published results of a kernel. Raise FailedError if they are results of another
+    """Return the published results of a kernel. Raise FailedError if these results are of another
     version of the kernel."""
     published = kernelpage.read_published_results()[kernel]
     version = ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel)).version

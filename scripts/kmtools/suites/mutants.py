@@ -201,8 +201,8 @@ def apply_mutant(mutant: Mutant, text: str) -> str:
 
 
 def run_with_time_limit(words: Sequence[object], log: Path, seconds: float) -> int | None:
-    """Run a command with output to a log; return its exit code, or None if it was ended after
-    `seconds` seconds."""
+    """Run a command with output to a log; return its exit code, or None if the command was ended
+    because it took longer than `seconds`."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return processes.run_program(words, log, seconds=seconds)
     return None

@@ -26,8 +26,8 @@ KERNELS = {
 # XSAVE crashes in the self-test of a cipher.
 OPTERON = "Opteron_G5,-xsave,-avx"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
-# Processor models of Bochs: AMD, Intel without indirect branch tracking, and Intel with it. Bochs
-# is slow, so these models run only one kernel, with few CPUs.
+# Processor models of Bochs: AMD, Intel without indirect branch tracking, and Intel with indirect
+# branch tracking. Bochs is slow, so these models run only one kernel, with few CPUs.
 BOCHS_MODELS = ("ryzen", "corei7_skylake_x", "arrow_lake")
 BOCHS_KERNEL = "6.12"
 BOCHS_CPUS = (1, 2)

@@ -494,7 +494,7 @@ def judge_mutants(
     where: str, changes: Iterator[Change], count: int, judge: Judge, report: Path, tree: Path = TREE
 ) -> Tally:
     """Judge the first `count` mutants that have an effect; print a row for each, and the survivors.
-    Return a result: a pass if the tests detect enough of them."""
+    Return a result: a pass if the tests detect enough of the mutants."""
     sample, started = Sample(where, count), 0
     print(f"{where}: {'mutant':58} caught by", flush=True)
     waiting: list[tuple[Change, str, Future[Judgement]]] = []

@@ -89,7 +89,7 @@ def run_package_build_tests(log: Path) -> Tally:
 
 
 def run_handbook_tests(log: Path) -> Tally:
-    """Make the handbook; check that the links in it work, and that the reference is complete."""
+    """Make the handbook; check that its links work, and that its reference is complete."""
     return run_pytest(log, "tests/tools/handbook_site.py")
 
 

@@ -92,8 +92,8 @@ class Typist:
         os.write(self._terminal, text.encode())
 
     def read_until_text(self, text: str, seconds: float) -> bool:
-        """Wait for a text in the output; return True if it appears within `seconds`. The output is
-        discarded up to the end of this text."""
+        """Wait for a text in the output; return True if the text appears within `seconds`. The
+        output is discarded up to the end of this text."""
         deadline = time.monotonic() + seconds
         while text not in self.said and time.monotonic() < deadline:
             if not select.select([self._terminal], [], [], 1.0)[0]:

@@ -27,7 +27,7 @@ from kmtools.suites import kernelsuite, testkernel
 SECONDS = 3600
 # The part of the time limit that is for boot and shutdown, long enough for a busy machine.
 AROUND_SECONDS = 900.0
-# The memory of the guest in MiB: so little that a leak exhausts it soon.
+# The memory of the guest in MiB: so little that a leak soon exhausts the memory.
 MEMORY = 512
 # The prefix of the summary line that the guest prints after each round.
 SUMMARY_PREFIX = "# soak: "

@@ -69,7 +69,7 @@ class TestTimes:
         return sorted(tests, key=lambda test: (self.sum_test_seconds([test]), test))
 
     def sum_test_seconds(self, tests: Sequence[str]) -> float:
-        """Return the time of a run of tests. A fixture that they share runs once."""
+        """Return the time of a run of tests, in which each shared fixture runs once."""
         shared = {name for test in tests for name in self.fixtures.get(test, ())}
         own = sum(self.seconds[test] for test in tests)
         return own + sum(self.fixture_seconds.get(name, 0.0) for name in shared)
@@ -207,8 +207,8 @@ def run_tests_without_mutants(
 
 
 def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
-    """Return the results that run_tests_without_mutants() stored next to `log`; if it has stored
-    none, run the tests."""
+    """Return the results that run_tests_without_mutants() stored next to `log`; if no results are
+    stored, run the tests."""
     if not log.with_suffix(".json").exists():
         return run_tests_without_mutants(tree, words, log)
     return TestTimes(**json.loads(log.with_suffix(".json").read_text(encoding="utf-8")))

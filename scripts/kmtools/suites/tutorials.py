@@ -46,7 +46,7 @@ PROMPT = re.compile(r"(?:^|\n)(\$|>|/\S* #) \Z")
 ENTER = re.compile(r"(?:press Enter|\Afg\n.*\n)\Z")
 # A path in /tmp.
 TMP_NAME = re.compile(r"/tmp/([\w-]+)")
-STOP = "press Enter^Z"  # printed where Ctrl-Z is typed
+STOP = "press Enter^Z"  # the output that a tutorial shows where it types Ctrl-Z
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 ANY_NUMBER = re.compile(r"\d*\\\.\d+|\d{3,}")
 
