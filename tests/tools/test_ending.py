@@ -210,7 +210,8 @@ def test_closed_pipe_keeps_the_exit_code_of_a_failure(
 def test_child_process_survives_a_closed_pipe() -> None:
     """A child process, such as a build, must not be killed by SIGPIPE."""
     program = (
-        "import subprocess, sys; from kmtools.base import streams; streams.prepare_streams();"
+        "import subprocess, sys; from kmtools.base import streams;"
+        "streams.prepare_streams();"
         "sys.stdin.readline(); print('x', flush=True); print('y', flush=True);"
         "sys.exit(subprocess.call(['sh', '-c', 'echo z && exit 7']))"
     )

@@ -98,8 +98,8 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
     """Return one row for each row identity (see make_series_key). First find the value of
-    make_measurement_key() that is most frequent among the runs; of the rows with this value, return
-    the row that was measured at the most layouts."""
+    make_measurement_key() that is most frequent among the runs; of the rows with this value,
+    return the row that was measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     timed = select_timed_entries(entries)
@@ -116,8 +116,8 @@ def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Ro
 
 
 def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
-    """Return the newest row of each row identity (see make_series_key); `entries` are in the order
-    of the runs, oldest first."""
+    """Return the newest row of each row identity (see make_series_key); `entries` are in
+    the order of the runs, oldest first."""
     timed = select_timed_entries(entries)
     apart = find_keys_in_several_kernels(timed)
     return {make_series_key(entry, apart): entry[1] for entry in timed}

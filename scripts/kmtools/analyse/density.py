@@ -71,7 +71,7 @@ class SiteCost:
 
     @property
     def remark(self) -> str:
-        """The note and the caveat in one text."""
+        """The reason why there is no verdict (`note`) and the caveat, in one text."""
         return "; ".join(filter(None, (self.note, self.caveat)))
 
     @property

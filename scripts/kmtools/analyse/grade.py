@@ -97,7 +97,7 @@ class Evidence:
 
     @property
     def clones(self) -> list[Result]:
-        """The A/A clones of the benchmarks."""
+        """The results of the A/A clones, the second copies of the baselines."""
         return [result for result in self.results if result.is_clone]
 
 

@@ -32,7 +32,7 @@ class InterimLook:
     """The outcome of an interim analysis: `unresolved` has the benchmarks to measure further.
     `rows` is the number of compared rows (variants), `open_rows` the number of unresolved rows, and
     `limited_rows` the number of unresolved rows that a longer run would not resolve, because code
-    layouts differ or windows are not on a line."""
+    layouts differ, or because the time of a window is not linear in the loop count."""
 
     unresolved: Sequence[str]
     open_rows: int

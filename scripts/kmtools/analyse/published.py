@@ -124,7 +124,7 @@ def read_published_numbers() -> list[PublishedNumber]:
         reference = alias.get("over") or None
         base = found.get((row["source"], row["machine"], reference)) if reference else None
         delta = value - base[0] if base and base[1] == unit else None
-        # A Decimal keeps the number of published digits.
+        # Store the published delta as a Decimal, which keeps the number of digits.
         stated = DELTA_NOTE.search(row["note"])
         numbers.append(
             PublishedNumber(

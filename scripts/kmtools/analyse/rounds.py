@@ -26,7 +26,7 @@ MARGIN = 100 * WHOLE_OPERATION_SHARE
 FEWEST_ROUNDS = location.FEWEST_BATCHES * location.FEWEST_BLOCKS
 # The note on an interval that is wide because it also covers the differences between a few boots.
 FEW_BOOTS = "few boots"
-# The longest label in a table.
+# The length to which labels are shortened in a table, in characters.
 LONGEST_LABEL = 40
 
 

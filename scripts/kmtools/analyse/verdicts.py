@@ -164,7 +164,7 @@ class Result:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The identity of the result in its run."""
+        """The identity of the result in its run: tier, kernel, benchmark, variant."""
         return (self.tier, self.kernel, self.benchmark, self.variant)
 
 
@@ -396,8 +396,9 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
         notes.append(LIMITED_BY_LAYOUTS)
     late = group.late.get(variant, NOT_LATE)
     caveats = (
-        describe_mean_over_time(group, diff), describe_lateness(group.tier, late, group.core)
-    )  # fmt: skip
+        describe_mean_over_time(group, diff),
+        describe_lateness(group.tier, late, group.core),
+    )
     notes += filter(None, caveats)
     if diff.wide == stats.UNBOUNDED:
         notes.append("too few blocks")

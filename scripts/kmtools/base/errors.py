@@ -14,7 +14,8 @@ DONE, BAD, UNABLE = 0, 1, 2
 
 
 class UnableError(Exception):
-    """An error that the user can correct: a wrong name, a missing privilege or package."""
+    """Raised for an error that the user can correct: a wrong name, a missing privilege or
+    package."""
 
 
 class FailedError(Exception):

@@ -102,7 +102,8 @@ def _discard_output_to_lost_terminal() -> None:
         try:
             os.get_terminal_size(descriptor)
         except OSError as error:
-            # For a file or a pipe, the error is ENOTTY.
+            # EIO means that the terminal no longer exists. For a file or a pipe, the error is
+            # ENOTTY.
             if error.errno == errno.EIO:
                 nothing = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nothing, descriptor)

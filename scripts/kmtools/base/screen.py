@@ -95,7 +95,8 @@ class Screen:
         self.draw_lines()
 
     def _suspend_screen(self, *_: object) -> None:
-        """Leave the alternate screen while the job is stopped."""
+        """Handle SIGTSTP: leave the alternate screen, stop this process, and enter the alternate
+        screen again when the process continues."""
         self._write_text(LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._write_text(ENTER)

@@ -70,7 +70,7 @@ class Accel:
 
     @property
     def boot_message(self) -> str:
-        """The line printed before a boot."""
+        """The line about the accelerator that is printed before a boot."""
         return f"vm: {self.description}"
 
 
@@ -247,7 +247,8 @@ def _boot_and_record_kvm_verdict(
 def _read_accel_cache(path: Path) -> dict[str, Any]:
     """Return the entries of the cache file `path`, or an empty dictionary if the file has another
     format. The entry of one kernel is the reason why this kernel fails under KVM, or "" if the
-    kernel boots. The entry for all kernels is an object; see _is_silent_verdict_current()."""
+    kernel boots. The entry for all kernels is an object; see
+    _is_silent_verdict_current()."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -33,11 +33,11 @@ SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
 
 
 class FetchError(UnableError):
-    """A download failed; a later attempt may succeed."""
+    """Raised if a download failed; a later attempt may succeed."""
 
 
 class NotOnMirrorError(FetchError):
-    """The mirror lacks a package or a suite."""
+    """Raised if the mirror lacks a package or a suite."""
 
 
 def make_fetch_error(failed_command: str, apt_output: str) -> FetchError:
@@ -238,5 +238,5 @@ def compare_package_versions(left: str, right: str) -> int:
 
 
 def print_step(message: str) -> None:
-    """Print one step of a long job on stderr."""
+    """Print a line about one step of a long job on stderr."""
     print(message, file=sys.stderr, flush=True)

@@ -62,7 +62,7 @@ def list_config_fragments(entry: Entry) -> list[Path]:
 
 
 def read_config_options(files: Iterable[Path]) -> dict[str, str]:
-    """Return the options that fragments set, by name."""
+    """Return the kernel options that configuration fragments set, as values by name."""
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
 

@@ -18,7 +18,7 @@ ANSWER_SECONDS = 60.0
 
 
 class MonitorError(UnableError):
-    """QEMU's monitor does not answer, or answers with an error."""
+    """Raised if QEMU's monitor does not answer, or answers with an error."""
 
 
 class Monitor:

@@ -222,7 +222,7 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     of them already."""
     tree = get_suite_dir(name)
     known: set[str] = set()
-    # The record may be damaged, for example after a power failure.
+    # Ignore a record that is missing, or damaged, for example after a power failure.
     with contextlib.suppress(FileNotFoundError, ValueError):
         known |= set(json.loads((tree / "packages.json").read_text(encoding="utf-8")))
     if set(packages) <= known:
@@ -260,7 +260,7 @@ def _add_missing_chroot_files(tree: Path) -> None:
 
 
 def _fetch_qemu(distro_suite: str) -> None:
-    """Download and unpack the QEMU of a suite."""
+    """Download and unpack the QEMU of a Debian suite."""
     print_step(f"QEMU: looking for the newest version in {distro_suite}")
     apt = PrivateApt(distro_suite)
     apt.update_package_lists()

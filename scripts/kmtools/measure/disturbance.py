@@ -81,7 +81,7 @@ def _read_proc_file(name: str) -> str:
 
 
 def read_disturbance_counters() -> CounterSnapshot:
-    """Return the current values of all counters."""
+    """Return a snapshot of the current values of all counters."""
     tick = 1 / os.sysconf("SC_CLK_TCK")
     return CounterSnapshot(
         time.monotonic(),

@@ -162,7 +162,7 @@ def run_shell_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, l
                 running.kill()
             code = running.wait()
         finally:
-            # After a signal to this process alone, the shell still runs.
+            # End the shell, which still runs after a signal to this process alone.
             running.terminate()
         errors.seek(0)
         return code, content, errors.read().decode(errors="replace").strip().splitlines()

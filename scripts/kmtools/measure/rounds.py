@@ -34,7 +34,7 @@ from kmtools.measure.macro import (
 
 
 def run_switch_command(state: str, command: str) -> None:
-    """Run the shell command that switches to a state."""
+    """Run the shell command `command`, which switches to the state `state` (OFF or ON)."""
     done = subprocess.run(
         ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
     )
@@ -123,7 +123,7 @@ def record_rounds(
     finally:
         if added:
             write_command_times(path, [*times, *added])
-        # Writing to the terminal fails after a hangup.
+        # Ignore errors, because writing to the terminal fails after a hangup.
         with contextlib.suppress(OSError):
             progress.erase_temporary_line()
             if len(added) < 2 * rounds:

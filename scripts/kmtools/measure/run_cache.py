@@ -21,8 +21,8 @@ Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 class RunCache:
     """The samples and the results of one run. `variants` are the patterns of the variants whose
-    samples are kept; an empty list selects all. `raws` has the samples that merge_run() wrote to
-    samples.csv last."""
+    samples are kept; an empty list selects all. `raws` has the samples that merge_run()
+    wrote to samples.csv last."""
 
     def __init__(self, variants: Sequence[str] = ()) -> None:
         self.variants = variants

@@ -57,7 +57,8 @@ QUICK = (
 
 
 class RunError(FailedError):
-    """A run directory or a raw file that cannot be used; the message names file and line."""
+    """Raised if a run directory or a raw file cannot be used; the message names the file and the
+    line."""
 
 
 @dataclass(frozen=True)

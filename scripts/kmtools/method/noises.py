@@ -50,11 +50,11 @@ PROCESS, LAYOUT = get_block_processes(LENGTH), get_block_layouts(LENGTH)
 NORMAL = NormalDist()
 # The number of blocks of which simulate_autoregressive_noise() computes the noise at a time.
 PIECE_BLOCKS = 512
-# The modes of simulate_modal_noise(): their values, their probabilities, and the standard deviation
-# around each mode.
+# The modes of simulate_modal_noise(): their values, their probabilities, and the standard
+# deviation around each mode.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
-# The values of simulate_stepping_noise(), all in steps of the clock: the cost that a variant adds
-# to a window, the duration of a window, and the standard deviation of the duration.
+# The values of simulate_stepping_noise(), all in steps of the clock: the cost that a variant
+# adds to a window, the duration of a window, and the standard deviation of the duration.
 STEPPING_COST, WINDOW, JITTER = 0.2, 300.0, 0.6
 
 
@@ -65,8 +65,8 @@ def compute_skewed_midmean() -> float:
 
 
 def compute_modal_midmean() -> float:
-    """Return the midmean that simulate_modal_noise() subtracts from its noise. The quartiles of
-    this noise lie in the first two modes."""
+    """Return the midmean that simulate_modal_noise() subtracts from its noise. The quartiles
+    of this noise lie in the first two modes."""
     first, second = SHARES[:2]
     lower, upper = NORMAL.inv_cdf(0.25 / first), NORMAL.inv_cdf((0.75 - first) / second)
     noise = first * NORMAL.pdf(lower) - second * NORMAL.pdf(upper)

@@ -94,7 +94,7 @@ class JudgedRow:
 
     @property
     def line(self) -> str:
-        """The row in one line."""
+        """The row as a line of output."""
         row = self.planted
         expected = f"{row.least:g}" + (f" to {row.most:g}" if row.most > row.least else "")
         about = f" ({row.about})" if row.about else ""

@@ -242,7 +242,7 @@ def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
 
 
 def format_group_table(fleet: Fleet) -> list[str]:
-    """Return the groups as a table."""
+    """Return the groups of machines as the lines of a table."""
     heads = ("machines", "cpu, microcode, kernel of the group")
     rows = ((str(len(members)), name) for name, members in fleet.groups.items())
     width, indent = get_terminal_width(), " " * (len(heads[0]) + 2)

@@ -331,7 +331,7 @@ def is_bounded(ci: Interval) -> bool:
 
 
 def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
-    """Return the costs as one sentence."""
+    """Return the costs of a dormant marker as one sentence."""
     known = [a for a in marker_costs if a.value is not None and a.place != "Beside cold data"]
     if not marker_costs:
         return (

@@ -50,7 +50,7 @@ def make_site_table_title(cost: SiteCost) -> str:
 
 
 def render_site_tables(costs: Sequence[SiteCost]) -> str:
-    """Return all tables as text for a terminal."""
+    """Return the tables of the costs of one more site as text for a terminal."""
     lines, width = [], get_terminal_width()
     for key, group in groupby(costs, lambda c: (c.tier, c.kernel, c.benchmark)):
         own = list(group)

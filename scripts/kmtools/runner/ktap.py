@@ -43,7 +43,7 @@ class Tally:
         self.failed += [] if good else [why]
 
     def add_tally(self, other: Tally) -> None:
-        """Add the results of another suite."""
+        """Add the results in another tally to this one."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped

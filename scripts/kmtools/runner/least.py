@@ -34,7 +34,8 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# A setting that a guest has only if its suites run in their short form; see ran_short_suites().
+# A setting that a guest has only if its suites run in their short form; see
+# ran_short_suites().
 SHORT_SETTING = "KMARKERS_ORDERS"
 # Name prefixes of tests without a minimum in tests/results.csv: their number of results depends on
 # installed tools or on options.

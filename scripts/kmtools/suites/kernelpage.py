@@ -92,7 +92,7 @@ class KernelResults:
 
     @property
     def commits(self) -> set[str]:
-        """The commits of all results."""
+        """The commits of the tree at which the results were obtained."""
         return {self.commit, *(commit for _, commit in self.repeated.values())}
 
 

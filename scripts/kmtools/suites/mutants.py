@@ -78,11 +78,12 @@ SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
 class MutantError(FailedError):
-    """The change of a mutant cannot be applied, or the changed code cannot be built or run."""
+    """Raised if the change of a mutant cannot be applied, or the changed code cannot be built or
+    run."""
 
 
 class SkippedError(UnableError):
-    """No test of a mutant fails, but at least one was skipped."""
+    """Raised if no test of a mutant fails, but at least one test was skipped."""
 
 
 class Environment(Enum):

@@ -108,7 +108,7 @@ def has_same_effect(old: str, new: str) -> bool:
 
 
 def main() -> None:
-    """Print mutants, one per line."""
+    """Print random mutants of a folder, one JSON array per line."""
     folder, seed, count = sys.argv[1:]
     mutants = draw_random_python_mutants(Path(folder), int(seed))
     for _ in range(int(count)):

@@ -84,7 +84,7 @@ class TestTimes:
         return chosen
 
     def compute_test_time_limit(self, tests: Sequence[str]) -> float:
-        """Return the time limit of tests in seconds."""
+        """Return the time limit of a run of `tests` in seconds."""
         return START_SECONDS + SLOWER * self.sum_test_seconds(tests)
 
 

@@ -7,9 +7,9 @@
 
 The panels, pairs and charts are data, made from the results of a run without matplotlib by
 panels.make_cost_panels(), panels.make_site_panels(), panels.make_count_panels(),
-cost_figure.make_dormant_cost_panel(), charts.make_switching_charts() and thenandnow.make_pair().
-sheets.py has all figures of a run by name, and canvas.py converts them to files and to elements of
-the page. examples/notebook has examples."""
+cost_figure.make_dormant_cost_panel(), charts.make_switching_charts() and
+thenandnow.make_pair(). sheets.py has all figures of a run by name, and canvas.py converts
+these figures to files and to elements of the page. examples/notebook has examples."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def compute_chart_height(chart: Chart, narrow: bool) -> float:
 
 
 def make_axis_scales(chart: Chart) -> tuple[Scale, Scale]:
-    """Return the ranges of both axes."""
+    """Return the scale of the horizontal axis and the scale of the vertical axis of a chart."""
     points = [point for curve in chart.curves for point in curve.points]
     return (
         make_log_scale([point[0] for point in points]),

@@ -161,7 +161,7 @@ def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
 
 
 def format_interval_ends(lo: float, hi: float) -> str:
-    """Return an interval as text."""
+    """Return the interval from `lo` to `hi` as text."""
     return f"{format_amount(lo, True)} to {format_amount(hi, True)}"
 
 
