@@ -107,7 +107,7 @@ def test_steering_chooses_next_benchmarks_and_ends_the_run(
         tier="vm",
         clusters=9,
         benchmarks=["a", "b"],
-        ended=lambda part, number: ended.append((part.name, number)),
+        on_cluster_end=lambda part, number: ended.append((part.name, number)),
         choose_benchmarks=lambda folder, number: answers.get(number) if folder == directory else [],
     )
     assert done == 4

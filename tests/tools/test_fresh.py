@@ -265,7 +265,7 @@ def test_proxy_password_is_not_on_a_command_line(
     monkeypatch.setenv("https_proxy", "s3cret")
     said = run_in_root(tiny_root, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
     assert said.count("s3cret") == 1
-    assert "s3cret" not in str(tiny_root.make_command_line("true", user=False))
+    assert "s3cret" not in str(tiny_root.make_command_line("true", as_user=False))
 
 
 def test_writes_of_a_command_in_a_root_do_not_change_the_cache(

@@ -239,7 +239,7 @@ def test_kmtools_does_not_run_on_the_measuring_cpu(
         processes=1,
         seed=1,
         show=lambda *_: seen.append(os.sched_getaffinity(0)),
-        ended=lambda *_: between.append(os.sched_getaffinity(0)),
+        on_cluster_end=lambda *_: between.append(os.sched_getaffinity(0)),
     )
     if len(allowed) > 1:
         assert seen == [allowed - {max(allowed)}]
@@ -346,7 +346,7 @@ def test_steering_selects_the_benchmarks_of_later_processes(
     done = native.measure_processes(
         tmp_path / "raw", blocks=1, processes=3, seed=1, benchmarks=["a", "b"],
         choose_benchmarks=record_and_steer,
-        ended=lambda part, number: called.append((part.name, number)),
+        on_cluster_end=lambda part, number: called.append((part.name, number)),
     )  # fmt: skip
     assert ran == wanted and done == len(wanted)
     assert called == [

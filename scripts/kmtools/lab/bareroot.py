@@ -71,19 +71,21 @@ class Root:
     # The cache directory with test kernels: the lower layer of an overlay.
     cache: Path | None
 
-    def make_command_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
+    def make_command_environment(
+        self, as_user: bool, variables: Mapping[str, str]
+    ) -> dict[str, str]:
         """Return the environment of a command in this root, with `variables` added. The command
-        runs as an ordinary user if `user` is true, else as the superuser."""
+        runs as an ordinary user if `as_user` is true, else as the superuser."""
         found = {**select_network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
-        found["HOME"] = "/home/user" if user else "/root"
+        found["HOME"] = "/home/user" if as_user else "/root"
         return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
 
-    def make_command_line(self, command: str, user: bool) -> list[str]:
+    def make_command_line(self, command: str, as_user: bool) -> list[str]:
         """Return the command line that runs a shell command in this root, as an ordinary user if
-        `user` is true, else as the superuser."""
+        `as_user` is true, else as the superuser."""
         upper = self.path.with_name(f"{self.path.name}.cache")
         upper.mkdir(exist_ok=True)
-        who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if user else []
+        who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if as_user else []
         return [
             *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
             *("--kill-child", "sh", "-c", ENTER, "enter", str(self.path)),
@@ -258,16 +260,16 @@ def copy_secret_file(source: Path, target: Path) -> None:
 
 
 def start_command_in_root(
-    root: Root, command: str, variables: Mapping[str, str], user: bool = False
+    root: Root, command: str, variables: Mapping[str, str], as_user: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start a shell command in the root directory `root`, with `variables` in its environment. The
-    command runs as an ordinary user if `user` is true, else as the superuser. The caller reads
+    command runs as an ordinary user if `as_user` is true, else as the superuser. The caller reads
     stdout and stderr from one pipe."""
     return subprocess.Popen(
-        root.make_command_line(command, user),
+        root.make_command_line(command, as_user),
         # The variables are not on the command line, where every user could read a proxy's
         # password.
-        env=root.make_command_environment(user, variables),
+        env=root.make_command_environment(as_user, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

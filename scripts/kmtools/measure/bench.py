@@ -194,7 +194,7 @@ class Bench:
                 program=program,
                 planned=plan.amounts["processes"],
                 show=self.progress.show_completed_share,
-                ended=rows.add_process_samples if rows else None,
+                on_cluster_end=rows.add_process_samples if rows else None,
                 say=self.print_step_line,
             )
 
@@ -321,7 +321,7 @@ class Bench:
                 budget=plan.budget
                 or (QUICK_KERNEL_BUDGET_SECONDS if plan.quick else KERNEL_BUDGET_SECONDS),
                 show=self.progress.show_completed_share,
-                ended=rows.add_process_samples if rows else None,
+                on_cluster_end=rows.add_process_samples if rows else None,
                 choose_benchmarks=choose_benchmarks,
                 say=self.print_step_line,
             )

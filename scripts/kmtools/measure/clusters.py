@@ -64,7 +64,7 @@ def measure_clusters(
     benchmarks: Sequence[str] = (),
     budget: float = math.inf,
     show: Show | None = None,
-    ended: Callable[[Path, int], None] | None = None,
+    on_cluster_end: Callable[[Path, int], None] | None = None,
     choose_benchmarks: ChooseBenchmarks | None = None,
     say: Callable[[str], None] = print_to_stderr,
 ) -> int:
@@ -73,9 +73,10 @@ def measure_clusters(
 
     Clusters that an earlier call completed are not measured again. The first cluster is always
     measured. A later cluster is not started if all clusters would then take more than `budget`
-    seconds, supposing that it takes as long as the previous cluster. After each cluster, `ended` is
-    called with the folder and the number of the cluster, then `choose_benchmarks`. `show` shows the
-    progress, and `say` prints a line. Return the number of completed clusters.
+    seconds, supposing that it takes as long as the previous cluster. After each cluster,
+    `on_cluster_end` is called with the folder and the number of the cluster, then
+    `choose_benchmarks`. `show` shows the progress, and `say` prints a line. Return the number of
+    completed clusters.
     """
     noun, plural = rundir.CLUSTER_NOUNS[tier]
     directory = raw.with_name(f"{raw.name}.parts")
@@ -100,8 +101,8 @@ def measure_clusters(
 
         if not part.is_dir():
             measure(part, number, benchmarks, show_progress)
-        if ended is not None:
-            ended(part, number)
+        if on_cluster_end is not None:
+            on_cluster_end(part, number)
         done = number
         following = choose_benchmarks(directory, done) if choose_benchmarks is not None else None
         if following is not None:

@@ -219,7 +219,7 @@ def measure_processes(
     benchmarks: Sequence[str] = (),
     budget: float = math.inf,
     show: Show | None = None,
-    ended: Callable[[Path, int], None] | None = None,
+    on_cluster_end: Callable[[Path, int], None] | None = None,
     choose_benchmarks: ChooseBenchmarks | None = None,
     say: Callable[[str], None] = clusters.print_to_stderr,
     program: Path | None = None,
@@ -253,7 +253,7 @@ def measure_processes(
         benchmarks=benchmarks,
         budget=budget,
         show=show,
-        ended=ended,
+        on_cluster_end=on_cluster_end,
         choose_benchmarks=choose_benchmarks,
         say=say,
     )

@@ -309,19 +309,19 @@ def remove_leftover_roots() -> None:
 
 @contextmanager
 def unpack_temporary_root(
-    suite: str, user: bool, cache: bool, variables: Mapping[str, str]
+    suite: str, as_user: bool, with_cache: bool, variables: Mapping[str, str]
 ) -> Iterator[RootSession]:
     """Unpack the root directory of a Debian release, with a git bundle of this checkout. At the end
-    of the `with` block, remove this directory. With `user`, an ordinary user runs the commands in
-    this directory. With `cache`, the commands may read this machine's test kernels. `variables` are
-    environment variables of the commands."""
-    name = f"{suite}-user" if user else suite
+    of the `with` block, remove this directory. With `as_user`, an ordinary user runs the commands
+    in this directory. With `with_cache`, the commands may read this machine's test kernels.
+    `variables` are environment variables of the commands."""
+    name = f"{suite}-user" if as_user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()
     # Another suite of the same test run may use the same root directory: wait for the suite to end.
     busy = f"waiting until another suite has left the root directory {name}"
     with hold_lock(WORK / f"{name}.lock", busy, wait=True):
-        root = bareroot.unpack_debian_root(suite, WORK / name, cache)
+        root = bareroot.unpack_debian_root(suite, WORK / name, with_cache)
         try:
             # Do not write the bundle to WORK: git makes a lock file next to the bundle, which
             # another process would take for the lock of a root directory.
@@ -332,19 +332,19 @@ def unpack_temporary_root(
 
 
 def run_readme_in_root(
-    suite: str, user: bool, cache: bool, step_names: list[str], variables: Mapping[str, str]
+    suite: str, as_user: bool, with_cache: bool, step_names: list[str], variables: Mapping[str, str]
 ) -> Tally:
     """Run the README's commands in one root directory. If `step_names` is not empty, run only the
     named steps, and the steps on which the named steps depend. For the other arguments see
     unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    steps = make_user_steps(commands) if user else make_root_steps(commands)
-    needed = {"install", "clone", *(["bare-bench", INSTALL_STEP] if user else [])}
+    steps = make_user_steps(commands) if as_user else make_root_steps(commands)
+    needed = {"install", "clone", *(["bare-bench", INSTALL_STEP] if as_user else [])}
     unknown = set(step_names) - {step.name for step in steps}
     if unknown:
         names = ", ".join(step.name for step in steps)
         raise UnableError(f"-o step: {min(unknown)!r} is not one of {names}")
-    with unpack_temporary_root(suite, user, cache, variables) as session:
+    with unpack_temporary_root(suite, as_user, with_cache, variables) as session:
         steps.insert(0, LISTS)
         for step in steps:
             if step_names and step.name not in {*needed, *step_names, "lists"}:

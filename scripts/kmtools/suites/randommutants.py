@@ -393,18 +393,18 @@ def list_unnoticed_mutants() -> list[Mutant]:
     return [*mutants.parse_mutant_table(heads.sub(r"\1\nuser: none\n", lines), "unnoticed.txt")]
 
 
-def is_unnoticed(change: Change, sound: str, known: Sequence[Mutant]) -> bool:
+def is_unnoticed(change: Change, unchanged_text: str, known: Sequence[Mutant]) -> bool:
     """Return True if the change is one of `known`, the mutants that no test can notice."""
     return any(
-        mutants.apply_mutant(mutant, sound) == change.text
+        mutants.apply_mutant(mutant, unchanged_text) == change.text
         for mutant in known
         if mutant.file == change.file
     )
 
 
-def format_survivor(change: Change, sound: str, seen_by: Sequence[str]) -> str:
+def format_survivor(change: Change, unchanged_text: str, seen_by: Sequence[str]) -> str:
     """Return a mutant that no test has noticed as a diff, with the tests that ran."""
-    old, new = (text.splitlines(keepends=True) for text in (sound, change.text))
+    old, new = (text.splitlines(keepends=True) for text in (unchanged_text, change.text))
     diff = "".join(difflib.unified_diff(old, new, f"a/{change.file}", f"b/{change.file}"))
     more = f" and {len(seen_by) - 8} more" if len(seen_by) > 8 else ""
     seen = f"seen by {', '.join(seen_by[:8])}{more}" if seen_by else "no test executes it"
@@ -442,11 +442,13 @@ class Sample:
         """The number of mutants whose results are recorded."""
         return self.judged + self.listed + len(self.failures)
 
-    def record_judgement(self, change: Change, sound: str, future: Future[Judgement]) -> None:
+    def record_judgement(
+        self, change: Change, unchanged_text: str, future: Future[Judgement]
+    ) -> None:
         """Wait for the judgement of a mutant, count the mutant and print a row."""
         try:
             judgement = future.result()
-            unnoticed = not judgement.caught and is_unnoticed(change, sound, self.known)
+            unnoticed = not judgement.caught and is_unnoticed(change, unchanged_text, self.known)
         except MutantError as error:
             # Continue with the next mutant after a mutant that cannot be judged.
             self.failures.append(f"{change.name}: {error}")
@@ -459,7 +461,9 @@ class Sample:
                 self.judged += 1
                 self.caught += bool(judgement.caught)
                 if not judgement.caught:
-                    self.survivors.append(format_survivor(change, sound, judgement.seen_by))
+                    self.survivors.append(
+                        format_survivor(change, unchanged_text, judgement.seen_by)
+                    )
         took = (time.monotonic() - self.began) / self.recorded
         left = format_duration(took * (self.count - self.recorded))
         print(f"[{self.recorded}/{self.count}] {change.name:58} {verdict}; {left} left", flush=True)
