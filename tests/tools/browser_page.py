@@ -31,23 +31,23 @@ def find_html_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[s
 
 
 @pytest.fixture(scope="module")
-def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
+def run_with_hostile_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pages.make_run_with_hostile_names(tmp_path_factory.mktemp("hostile"))
 
 
 def test_reference_page_has_no_fault_on_any_screen(reference_run: Path) -> None:
     assert find_html_page_faults(reference_run / "report.html") == {"report.html": []}
 
 
-def test_page_with_hostile_names_only_has_faults_about_its_first_screen(hostile_run: Path) -> None:
-    (lines,) = find_html_page_faults(hostile_run / "report.html", brief=True).values()
+def test_hostile_names_cause_only_faults_of_the_first_screen(run_with_hostile_names: Path) -> None:
+    (lines,) = find_html_page_faults(run_with_hostile_names / "report.html", brief=True).values()
     assert [line for line in lines if "first screen" not in line] == []
 
 
 def test_page_of_all_benchmarks_has_no_fault_on_a_phone(
     tmp_path: Path, native_programs: None
 ) -> None:
-    run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
+    run = pages.make_run_of_all_benchmarks(tmp_path, nativeprograms.run_kmbench("list").stdout)
     assert find_html_page_faults(run / "report.html", brief=True) == {"report.html": []}
 
 
@@ -86,7 +86,7 @@ FLAWS = {
 
 
 @pytest.fixture(scope="module")
-def faults_by_page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+def faults_by_flawed_page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Return the faults found in pages with one flaw each, keyed by file name."""
     folder = tmp_path_factory.mktemp("broken")
     for name, (css, drawn, body, _) in FLAWS.items():
@@ -97,6 +97,6 @@ def faults_by_page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[s
 
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_each_inserted_page_flaw_is_reported(
-    faults_by_page: dict[str, list[str]], flaw: str
+    faults_by_flawed_page: dict[str, list[str]], flaw: str
 ) -> None:
-    assert any(FLAWS[flaw][3] in line for line in faults_by_page[f"{flaw}.html"])
+    assert any(FLAWS[flaw][3] in line for line in faults_by_flawed_page[f"{flaw}.html"])

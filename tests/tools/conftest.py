@@ -9,7 +9,7 @@ from pathlib import Path
 import nativeprograms
 import pages
 import pytest
-from fakelab import make_laboratory
+from fakelab import make_files_for_fake_boot
 from kmtools.base.paths import ROOT
 from kmtools.runner import suite
 
@@ -21,12 +21,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seen = set()
     for item in items:
         name = item.nodeid.partition("[")[0]
-        if (name in seen and item.get_closest_marker("many")) or runs_clang(item):
+        if (name in seen and item.get_closest_marker("many")) or is_clang_test(item):
             item.add_marker(pytest.mark.long)
         seen.add(name)
 
 
-def runs_clang(item: pytest.Item) -> bool:
+def is_clang_test(item: pytest.Item) -> bool:
     """Return True if a parameter of the test names clang as the compiler."""
     values = item.callspec.params if hasattr(item, "callspec") else {}
     some = [values.get(name, "") for name in ("compiler", "language", "program")]
@@ -37,7 +37,7 @@ def runs_clang(item: pytest.Item) -> bool:
 def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a cache directory with a kernel that only the fake QEMU of fakelab can boot; return the
     directory that contains the cache."""
-    make_laboratory(tmp_path)
+    make_files_for_fake_boot(tmp_path)
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HERE", str(tmp_path))
     return tmp_path
@@ -53,14 +53,14 @@ def redirect_suite_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture(scope="session")
 def native_programs() -> None:
     """Build kmbench and other programs of native/ that tests run."""
-    nativeprograms.build_programs()
+    nativeprograms.build_native_programs()
 
 
 @pytest.fixture(scope="session")
 def programs() -> None:
     """Build the programs, libraries and manual pages that scripts/install installs."""
-    nativeprograms.make_targets("all")
-    nativeprograms.build_programs(*nativeprograms.LIBRARIES)
+    nativeprograms.build_native_targets("all")
+    nativeprograms.build_native_programs(*nativeprograms.LIBRARIES)
     subprocess.run(["scripts/man"], cwd=ROOT, check=True)
 
 

@@ -78,15 +78,17 @@ def find_svg_difference(one: str, other: str) -> str:
             return f"{a} and {b}"
         far = [
             (p, q)
-            for p, q in zip(select_coordinates(a), select_coordinates(b), strict=False)
+            for p, q in zip(
+                select_comparable_coordinates(a), select_comparable_coordinates(b), strict=False
+            )
             if abs(p - q) > NEAR
         ]
-        if far or len(select_coordinates(a)) != len(select_coordinates(b)):
+        if far or len(select_comparable_coordinates(a)) != len(select_comparable_coordinates(b)):
             return f"coordinates of {a} and {b}"
     return ""
 
 
-def select_coordinates(part: SvgElement) -> tuple[float, ...]:
+def select_comparable_coordinates(part: SvgElement) -> tuple[float, ...]:
     """Return the coordinates to compare: all of a text, but only the first point of a path, because
     other points differ between versions of matplotlib."""
     if part.kind == "text":

@@ -39,15 +39,15 @@ class Machine:
         monkeypatch.setattr(benchrun, "LOCAL", self.local)
         monkeypatch.setattr(bench, "ROOT", tmp_path)
         monkeypatch.setattr(commands, "ROOT", tmp_path)
-        monkeypatch.setattr(bench, "run_measuring_step", self.record_program_step)
+        monkeypatch.setattr(bench, "run_measuring_step", self.record_packages_or_kmbench_step)
         monkeypatch.setattr(bench, "require_root", lambda _: self.record_step("root"))
-        monkeypatch.setattr(collect, "merge_run", self.record_and_collect_run)
+        monkeypatch.setattr(collect, "merge_run", self.record_collect_and_merge_run)
         monkeypatch.setattr(report, "report_run", self.record_report_step)
         monkeypatch.setattr(bench, "build_modules", self.record_module_build)
         monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.record_step("fetch"))
         monkeypatch.setattr(catalogue, "require_unpacked_kernel", self.make_unpacked_kernel)
-        monkeypatch.setattr(native, "measure_processes", self.measure_in_user_space)
-        monkeypatch.setattr(guest, "measure_in_test_kernel", self.measure_in_kernel)
+        monkeypatch.setattr(native, "measure_processes", self.record_native_step)
+        monkeypatch.setattr(guest, "measure_in_test_kernel", self.record_kernel_step)
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def record_step(self, step: str, raw: Path | None = None) -> None:
@@ -60,7 +60,9 @@ class Machine:
         self.done.append(step)
         if raw is not None:
             exact = raw.name == "icount"
-            rawdata.write_tier(raw, blocks=2, benches=[LOOP], exact=exact, emulated=str(int(exact)))
+            rawdata.write_raw_folder(
+                raw, blocks=2, benches=[LOOP], exact=exact, emulated=str(int(exact))
+            )
             if trouble is not None:
                 trouble(raw)
 
@@ -73,12 +75,12 @@ class Machine:
         self.done.clear()
         return main(["bench", *arguments])
 
-    def measure_in_user_space(self, raw: Path, **_: object) -> None:
+    def record_native_step(self, raw: Path, **_: object) -> None:
         """Replace native.measure_processes(): record the step "native", and write simulated
         samples."""
         self.record_step("native", raw)
 
-    def measure_in_kernel(
+    def record_kernel_step(
         self, tier: str, kernel: str, modules: Path, raw: Path, **_: object
     ) -> None:
         """Replace guest.measure_in_test_kernel(): record `tier`, and write simulated samples."""
@@ -94,7 +96,9 @@ class Machine:
         self.record_step("own module" if kmarkers_source else "modules")
         return 0
 
-    def record_and_collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
+    def record_collect_and_merge_run(
+        self, run: Path, reader: collect.Reader
+    ) -> list[collect.RawDir]:
         """Record the step "collect", then call the real collect.merge_run()."""
         self.record_step("collect")
         return self.real_merge(run, reader=reader)
@@ -110,7 +114,7 @@ class Machine:
         self.record_step("report")
         return True
 
-    def record_program_step(self, words: Sequence[object], *_: object) -> None:
+    def record_packages_or_kmbench_step(self, words: Sequence[object], *_: object) -> None:
         """Replace the programs that install packages or build kmbench: only record the step
         "packages" or "kmbench"."""
         self.record_step("packages" if "--bench" in words else "kmbench")
@@ -120,13 +124,13 @@ class Machine:
         return Kernel(name, "s", "p", "1", self.release, "vmlinuz")
 
 
-def read_run_entry(run: Path) -> dict[str, object]:
+def read_env_json_run_entry(run: Path) -> dict[str, object]:
     """Return the entry "run" of a run's env.json."""
     env: dict[str, dict[str, object]] = json.loads((run / "env.json").read_text())
     return env["run"]
 
 
-def read_tiers(run: Path) -> list[str]:
+def read_sampled_tiers(run: Path) -> list[str]:
     """Return the tiers (measurement environments) in a run's samples.csv."""
     lines = (run / "samples.csv").read_text().splitlines()[2:]
     return list(dict.fromkeys(line.split(",")[0] for line in lines))

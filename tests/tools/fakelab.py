@@ -37,7 +37,7 @@ finish() {
 """
 
 
-def make_laboratory(root: Path) -> None:
+def make_files_for_fake_boot(root: Path) -> None:
     """Make three things in `root`: a cache directory with a fake kernel, the results archive that
     the fake QEMU returns, and a job."""
     tree = root / "cache" / "kernels" / catalogue.get_default_kernel_name()

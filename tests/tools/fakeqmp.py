@@ -34,14 +34,14 @@ class FakeCpu:
         self.next(self)
         return (
             f"\r\nCPU#{cpu_number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
-            f"RSI=0 RDI=0 RBP=0 RSP={get_stack_pointer(cpu_number):016x}\r\n"
+            f"RSI=0 RDI=0 RBP=0 RSP={get_cpu_stack_pointer(cpu_number):016x}\r\n"
             f"RIP={self.place:016x} RFL={self.flags:08x} [---Z-P-] CPL={3 if self.user else 0}"
             f" II=0 A20=1 SMM=0 HLT={int(self.halted)}\r\n"
             f"GDT=     fffffe0000001000 0000007f\r\nIDT=     {IDT:016x} 00000fff\r\n"
         )
 
 
-def get_stack_pointer(cpu_number: int) -> int:
+def get_cpu_stack_pointer(cpu_number: int) -> int:
     """Return the stack pointer of CPU `cpu_number`."""
     return 0xFFFFC90000000000 + cpu_number * 0x10000
 
@@ -110,7 +110,7 @@ class FakeMonitor:
         if IDT + 48 <= address < IDT + 64:
             return make_idt_entry(ENTRY)[(address - IDT - 48) // 8]
         for number, cpu in enumerate(self.cpus):
-            index = (address - get_stack_pointer(number)) // 8
+            index = (address - get_cpu_stack_pointer(number)) // 8
             if 0 <= index < len(cpu.stack):
                 return cpu.stack[index]
         return self.memory.get(address)

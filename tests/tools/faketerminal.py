@@ -68,7 +68,7 @@ class Terminal:
         assert self.status is not None
         return os.waitstatus_to_exitcode(self.status)
 
-    def hang_up(self) -> int:
+    def hang_up_and_wait(self) -> int:
         """Remove the terminal, as a lost connection does; return the exit code of the program."""
         os.close(self._fd)
         self._fd = os.open(os.devnull, os.O_RDONLY)

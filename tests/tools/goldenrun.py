@@ -83,15 +83,15 @@ def simulate_site_switches(seed: int) -> Iterator[Line]:
                 yield "arm-scaling", f"{way}-stall", "gap", *where, gap, "ticks", "", ""
 
 
-def write_raw_process(path: Path, seed: int, emulated: str) -> None:
+def write_raw_files_of_process(path: Path, seed: int, emulated: str) -> None:
     """Write the raw files of one process with all benchmarks; `emulated` is the value of the key
     "emulated" in the env file."""
-    rawdata.write_tier(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
+    rawdata.write_raw_folder(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
     for number, (benchmark, costs) in enumerate(TIMED.items()):
-        rawdata.write_raw(
+        rawdata.write_raw_csv(
             path / f"{benchmark}.csv", list(simulate_timed_windows(benchmark, costs, seed + number))
         )
-    rawdata.write_raw(path / "arm-scaling.csv", list(simulate_site_switches(seed)))
+    rawdata.write_raw_csv(path / "arm-scaling.csv", list(simulate_site_switches(seed)))
 
 
 def make_run(root: Path) -> Path:
@@ -99,9 +99,11 @@ def make_run(root: Path) -> Path:
     removed, so that the run is the same on every machine."""
     raw, run = root / "raw", root / "run"
     for process in range(1, PROCESSES + 1):
-        write_raw_process(raw / "native" / f"process-{process}", 1000 * process, emulated="0")
-    write_raw_process(raw / "vm", 9000, emulated="1")
-    rawdata.write_tier(raw / "icount", 4, 1, [EXACT], exact=True, emulated="1")
+        write_raw_files_of_process(
+            raw / "native" / f"process-{process}", 1000 * process, emulated="0"
+        )
+    write_raw_files_of_process(raw / "vm", 9000, emulated="1")
+    rawdata.write_raw_folder(raw / "icount", 4, 1, [EXACT], exact=True, emulated="1")
     tiers = [f"--raw={tier.name}={tier}" for tier in sorted(raw.iterdir())]
     assert main(["collect", str(run), *tiers]) == 0
     env = json.loads((run / "env.json").read_text())

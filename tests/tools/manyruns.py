@@ -26,7 +26,7 @@ COSTLIER = ("memcpy-4096", "marker-generic", 1.01)
 NOISE = 0.002
 
 
-def list_windows() -> list[tuple[str, str, int, int, int]]:
+def list_windows_of_run() -> list[tuple[str, str, int, int, int]]:
     """Return all windows of a run, each as benchmark, variant, process, block and loop count."""
     return [
         (benchmark, variant, process, (process - 1) * BLOCKS + block, loops)
@@ -42,7 +42,7 @@ class RunWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.windows = list_windows()
+        self.windows = list_windows_of_run()
         self.costs = np.array([COSTS[b][v] * loops for b, v, _, _, loops in self.windows])
         hit = [(b, v) == COSTLIER[:2] for b, v, *_ in self.windows]
         self.more = np.where(hit, COSTLIER[2], 1.0)
@@ -51,7 +51,7 @@ class RunWriter:
             for b, v, process, block, loops in self.windows
         ]
 
-    def write_run(self, number: int, cost_factor: float = 1.0) -> Path:
+    def write_simulated_run(self, number: int, cost_factor: float = 1.0) -> Path:
         """Write run `number`; all its costs are multiplied by `cost_factor`."""
         rng = np.random.default_rng(number)
         run = self.folder / f"machine-{number:05}"
@@ -74,16 +74,16 @@ class RunWriter:
         return run
 
 
-def write_runs(folder: Path, count: int) -> list[Path]:
+def write_simulated_runs(folder: Path, count: int) -> list[Path]:
     """Write `count` runs; return their directories."""
     writer = RunWriter(folder)
-    return [writer.write_run(number) for number in range(count)]
+    return [writer.write_simulated_run(number) for number in range(count)]
 
 
 def write_runs_with_estimates(folder: Path, count: int, distinct: int = 20) -> None:
     """Write `count` runs with estimates.json. Only the first `distinct` runs differ; all further
     runs are copies of these runs."""
-    made = write_runs(folder, min(count, distinct))
+    made = write_simulated_runs(folder, min(count, distinct))
     for run in made:
         estimates.load_estimates(run)
     for number in range(len(made), count):
@@ -97,7 +97,7 @@ def write_dated_runs(folder: Path, count: int, first_costlier_run: int, name: st
     writer = RunWriter(folder)
     for number in range(count):
         later = number >= first_costlier_run
-        run = writer.write_run(2 * number + later)
+        run = writer.write_simulated_run(2 * number + later)
         env = json.loads((run / "env.json").read_text())
         env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
         (run / "env.json").write_text(json.dumps(env))

@@ -72,11 +72,11 @@ PREFIXED = re.compile(
 
 
 @pytest.fixture(name="installed_kmarkers", scope="module")
-def install_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def install_development_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run `scripts/install dev`; return the directory share/kmarkers of the installation, which has
     the headers."""
     # Build both libraries, because other tests may have built only one.
-    nativeprograms.build_programs("libkmarkers.a", "libkmbench.a")
+    nativeprograms.build_native_programs("libkmarkers.a", "libkmbench.a")
     root = tmp_path_factory.mktemp("installed")
     env = {**os.environ, "DESTDIR": str(root), "PREFIX": "/usr"}
     subprocess.run([ROOT / "scripts" / "install", "dev"], env=env, check=True)
@@ -113,7 +113,7 @@ def test_each_header_for_user_space_compiles(installed_kmarkers: Path, tmp_path:
         subprocess.run(["gcc", *flags, source], check=True)
 
 
-def list_module_headers(installed_kmarkers: Path) -> list[str]:
+def list_headers_for_modules(installed_kmarkers: Path) -> list[str]:
     """Return the public headers for modules as names for #include."""
     names = [
         name
@@ -157,7 +157,7 @@ def test_each_module_header_compiles_in_its_own_module(
     installed_kmarkers: Path, tmp_path: Path
 ) -> None:
     texts = {}
-    for number, name in enumerate(list_module_headers(installed_kmarkers)):
+    for number, name in enumerate(list_headers_for_modules(installed_kmarkers)):
         more = TYPED if name == "kmarkers/typed.h" else ""
         texts[f"client{number}"] = (
             f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
@@ -171,7 +171,9 @@ def test_headers_compile_in_a_driver_with_conflicting_names(
     """Headers for modules compile if they are included before the definitions of DRIVER, and if
     they are included after them. <linux/marker.h> is left out, because it defines MARK(), as DRIVER
     does."""
-    names = [name for name in list_module_headers(installed_kmarkers) if name != "linux/marker.h"]
+    names = [
+        name for name in list_headers_for_modules(installed_kmarkers) if name != "linux/marker.h"
+    ]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'
     head = "#include <linux/module.h>\n"
@@ -184,7 +186,7 @@ def test_headers_compile_in_a_driver_with_conflicting_names(
 
 def test_public_names_have_a_prefix_or_are_historical(installed_kmarkers: Path) -> None:
     found = set()
-    for name in list_module_headers(installed_kmarkers):
+    for name in list_headers_for_modules(installed_kmarkers):
         text = (installed_kmarkers / "include" / name).read_text()
         found |= set(re.findall(r"^#\s*define\s+(\w+)", text, re.MULTILINE))
         found |= set(re.findall(r"^(?:struct|union|enum) (\w+) \{", text, re.MULTILINE))

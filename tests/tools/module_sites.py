@@ -49,7 +49,7 @@ MODULE_LICENSE("GPL");
 """
 
 
-def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
+def build_module_with_sites(tmp_path: Path, name: str, *make_args: str) -> Path:
     """Build SOURCE as a module in a directory called `name`; return the module file."""
     kernel = catalogue.get_default_kernel_name()
     if why := chroot.find_chroot_obstacle():
@@ -68,7 +68,7 @@ def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
     return out / "mine.ko"
 
 
-def describe_sites(sites: list[Site]) -> list[tuple[str, str, str, str]]:
+def list_site_properties(sites: list[Site]) -> list[tuple[str, str, str, str]]:
     """Return the kind, name, flavour and function of each site, sorted."""
     return sorted((site.kind, site.name, site.flavour, site.function) for site in sites)
 
@@ -82,9 +82,11 @@ WORK = [
 
 
 def test_sites_of_a_module_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    module = build_module(tmp_path, "fine")
+    module = build_module_with_sites(tmp_path, "fine")
     sites = read_module_sites(module)
-    assert describe_sites(sites) == sorted([*WORK, ("marker", "mine_init", "generic", "mine_init")])
+    assert list_site_properties(sites) == sorted(
+        [*WORK, ("marker", "mine_init", "generic", "mine_init")]
+    )
     line = SOURCE.splitlines().index('\ttrace_mark(mine_length, "length %u", n);') + 1
     assert f"mine.c:{line}" in [site.place for site in sites]
     assert main(["sites", str(module)]) == 0
@@ -94,10 +96,10 @@ def test_sites_of_a_module_are_listed(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_sites_in_freed_init_functions_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = build_module(tmp_path, "early", "ccflags-y=-DEARLY")
+    module = build_module_with_sites(tmp_path, "early", "ccflags-y=-DEARLY")
     early = [(kind, name, flavour, "mine_init") for kind, name, flavour, _ in WORK[:2]]
     early.append(("marker", "mine_set_up", "jump", "mine_init"))
-    assert describe_sites(read_module_sites(module)) == sorted([*WORK, *early])
+    assert list_site_properties(read_module_sites(module)) == sorted([*WORK, *early])
     assert main(["sites", str(module)]) == 1
     said = capsys.readouterr().err
     assert "error: marker mine_set_up (mine.c:12, set_up) is in mine_init, which is freed" in said
@@ -106,7 +108,9 @@ def test_sites_in_freed_init_functions_are_errors(
 
 
 def test_command_line_flags_add_to_the_flags_of_kmarkers(tmp_path: Path) -> None:
-    module = build_module(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
+    module = build_module_with_sites(
+        tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null"
+    )
     assert len(read_module_sites(module)) == 5
 
 
@@ -117,7 +121,7 @@ def test_module_built_in_two_directories_is_identical(tmp_path: Path) -> None:
         ! grep -c $folder $folder/mine.ko || exit 1
     done
     cmp /tmp/a/mine.ko /tmp/another/place/mine.ko"""
-    build_module(tmp_path, "twice")
+    build_module_with_sites(tmp_path, "twice")
     kernel = catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name())
     binds = [
         (tmp_path / "twice", "src"),
@@ -131,7 +135,7 @@ def test_module_built_in_two_directories_is_identical(tmp_path: Path) -> None:
 
 
 def test_error_names_the_damaged_module_file(tmp_path: Path) -> None:
-    data = build_module(tmp_path, "fine").read_bytes()
+    data = build_module_with_sites(tmp_path, "fine").read_bytes()
     damaged = tmp_path / "damaged.ko"
     drawn = random.Random(1)
     for number in range(300):

@@ -16,13 +16,13 @@ LIBRARIES = ("libkmarkers.a", "libkmbench.a")
 EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 
 
-def build_programs(*names: str) -> None:
+def build_native_programs(*names: str) -> None:
     """Build the programs or libraries `names`; by default the programs that most tests run."""
     names = names or ("kmbench", "kmbench-no-tsc", "test", "deny")
-    make_targets(*(NATIVE / name for name in names))
+    build_native_targets(*(NATIVE / name for name in names))
 
 
-def make_targets(*targets: object) -> None:
+def build_native_targets(*targets: object) -> None:
     """Build targets of native/Makefile."""
     subprocess.run([str(word) for word in build_make_command(*targets)], check=True)
 
@@ -47,6 +47,6 @@ def run_kmbench_with_failing_call(
     return run_program(NATIVE / "deny", failure, "--", KMBENCH, *arguments, one_cpu=one_cpu)
 
 
-def read_env_file(directory: Path) -> dict[str, str]:
+def read_env_of_raw_folder(directory: Path) -> dict[str, str]:
     """Return the keys and values in the env file of a raw directory."""
     return collect.read_key_values(directory / "env")

@@ -56,7 +56,7 @@ LOOP(chain, CHAIN);
 static uint8_t *next_slot;
 
 /* Copy a loop to a random place in the next slot. */
-static loop_fn place_loop(const uint8_t *code, const uint8_t *end)
+static loop_fn copy_loop_to_random_place(const uint8_t *code, const uint8_t *end)
 {
 	uint8_t *place = next_slot + random() % (SLOT - (end - code));
 
@@ -72,7 +72,7 @@ static uint64_t read_tsc(void)
 	return low | (uint64_t)high << 32;
 }
 
-static double time_loop(loop_fn loop, uint32_t passes)
+static double measure_loop_ticks(loop_fn loop, uint32_t passes)
 {
 	uint64_t start = read_tsc();
 
@@ -81,14 +81,14 @@ static double time_loop(loop_fn loop, uint32_t passes)
 }
 
 /* Return the duration of one pass of @loop in TSC ticks. */
-static double measure_pass(loop_fn loop)
+static double time_one_pass(loop_fn loop)
 {
-	double low = time_loop(loop, LOW), high = time_loop(loop, HIGH);
+	double low = measure_loop_ticks(loop, LOW), high = measure_loop_ticks(loop, HIGH);
 
 	return (high - low) / (HIGH - LOW);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -104,13 +104,13 @@ static struct place {
 	double *costs[2];
 } places[NR_PLACES];
 
-static void measure_round(const struct place *place, int round)
+static void measure_nops_in_round(const struct place *place, int round)
 {
-	double cycle = measure_pass(place->chain) / NR_CHAIN, pass = measure_pass(place->base);
+	double cycle = time_one_pass(place->chain) / NR_CHAIN, pass = time_one_pass(place->base);
 	int i;
 
 	for (i = 0; i < 2; i++)
-		place->costs[i][round] = (measure_pass(place->loops[i]) - pass) / cycle / NR_NOPS;
+		place->costs[i][round] = (time_one_pass(place->loops[i]) - pass) / cycle / NR_NOPS;
 }
 
 int main(int argc, char **argv)
@@ -125,10 +125,10 @@ int main(int argc, char **argv)
 	if (next_slot == MAP_FAILED)
 		return 1;
 	for (i = 0; i < NR_PLACES; i++) {
-		places[i].chain = place_loop(chain, chain_end);
-		places[i].base = place_loop(none, none_end);
-		places[i].loops[0] = place_loop(together, together_end);
-		places[i].loops[1] = place_loop(spread, spread_end);
+		places[i].chain = copy_loop_to_random_place(chain, chain_end);
+		places[i].base = copy_loop_to_random_place(none, none_end);
+		places[i].loops[0] = copy_loop_to_random_place(together, together_end);
+		places[i].loops[1] = copy_loop_to_random_place(spread, spread_end);
 		for (j = 0; j < 2; j++) {
 			places[i].costs[j] = calloc(rounds, sizeof(double));
 			if (!places[i].costs[j])
@@ -137,11 +137,11 @@ int main(int argc, char **argv)
 	}
 	for (j = 0; j < rounds; j++)
 		for (i = 0; i < NR_PLACES; i++)
-			measure_round(&places[i], j);
+			measure_nops_in_round(&places[i], j);
 	for (j = 0; j < 2; j++) {
 		sum = squares = 0;
 		for (i = 0; i < NR_PLACES; i++) {
-			qsort(places[i].costs[j], rounds, sizeof(double), compare);
+			qsort(places[i].costs[j], rounds, sizeof(double), compare_doubles);
 			cost = places[i].costs[j][rounds / 2];
 			sum += cost;
 			squares += cost * cost;

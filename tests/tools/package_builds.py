@@ -21,7 +21,7 @@ from test_packages import PAGES, list_files_below, run_successfully
 COMPILER_FLAGS = {"EXTRA": "-DBENCH_UNTIMED"}
 
 
-def clone_tree(scratch: Path) -> Path:
+def clone_tree_with_programs(scratch: Path) -> Path:
     """Clone the last commit to a subdirectory of `scratch`, and add the programs and manual pages
     that were built in this tree; return the clone."""
     if not (ROOT / ".git").exists():
@@ -46,7 +46,7 @@ def list_installed_files(tree: Path, libdir: str) -> set[str]:
     return {f"/{name}" for name in list_files_below(root)}
 
 
-def describe_missing_tool(tools: Sequence[str]) -> str:
+def find_missing_tool_error(tools: Sequence[str]) -> str:
     """Return an error text that names the first missing program and the remedy; "" if no program is
     missing."""
     missing = [tool for tool in tools if not shutil.which(tool)]
@@ -55,10 +55,10 @@ def describe_missing_tool(tools: Sequence[str]) -> str:
 
 @PAGES
 @pytest.mark.skipif(
-    bool(describe_missing_tool(["rpmbuild"])), reason=describe_missing_tool(["rpmbuild"])
+    bool(find_missing_tool_error(["rpmbuild"])), reason=find_missing_tool_error(["rpmbuild"])
 )
 def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs: None) -> None:
-    tree = clone_tree(tmp_path)
+    tree = clone_tree_with_programs(tmp_path)
     packages = run_successfully(tree / "scripts" / "package", "rpm", **COMPILER_FLAGS).split()
     assert len(packages) == 3
     # Ignore files that rpmbuild adds: licences, and links for debuggers.
@@ -74,12 +74,12 @@ def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs
 @PAGES
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run makepkg as nobody")
 @pytest.mark.skipif(
-    bool(describe_missing_tool(["makepkg", "pacman"])),
-    reason=describe_missing_tool(["makepkg", "pacman"]),
+    bool(find_missing_tool_error(["makepkg", "pacman"])),
+    reason=find_missing_tool_error(["makepkg", "pacman"]),
 )
 def test_arch_packages_have_the_files_of_scripts_install(programs: None) -> None:
     with tempfile.TemporaryDirectory() as name:
-        tree = clone_tree(Path(name))
+        tree = clone_tree_with_programs(Path(name))
         wanted = list_installed_files(tree, "/usr/lib")
         subprocess.run(["chown", "-R", "nobody", name], check=True)
         script = tree / "scripts" / "package"

@@ -57,7 +57,7 @@ def write_run_of_a_million_samples(path: Path) -> Path:
     return path
 
 
-def measure_cpu_seconds(*arguments: object) -> float:
+def measure_python_cpu_seconds(*arguments: object) -> float:
     """Run Python with these arguments; return the CPU time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, *map(str, arguments)]
@@ -71,8 +71,8 @@ def measure_report_time_ratio(run: Path) -> float:
     """Make the report of a run without estimates.json; return the CPU time as a multiple of the CPU
     time in which csv.reader reads the samples."""
     (run / "estimates.json").unlink(missing_ok=True)
-    own = measure_cpu_seconds(ROOT / "scripts" / "kmarkers", "report", run)
-    read = measure_cpu_seconds("-c", READ, run / "samples.csv")
+    own = measure_python_cpu_seconds(ROOT / "scripts" / "kmarkers", "report", run)
+    read = measure_python_cpu_seconds("-c", READ, run / "samples.csv")
     print(f"{SAMPLES} samples: report {own:.1f} s, csv.reader {read:.2f} s of CPU time")
     return own / read
 

@@ -36,11 +36,13 @@ def make_reference_run(root: Path) -> Path:
     return run
 
 
-def make_hostile_run(root: Path) -> Path:
+def make_run_with_hostile_names(root: Path) -> Path:
     """Make a run whose names contain HTML, are very long, or have special characters."""
     one, other = "a-long-name" * 9, "and-another" * 9
     long = rawdata.Bench("getppid-quiet", {one: 1.0, f"{one}-clone": 1.0, other: 9.0})
-    raw = rawdata.write_tier(root / "raw", 12, 1, [HOSTILE, long], emulated="0", cpu_model=EVIL)
+    raw = rawdata.write_raw_folder(
+        root / "raw", 12, 1, [HOSTILE, long], emulated="0", cpu_model=EVIL
+    )
     assert main(["collect", str(root / "run"), f"--raw=native={raw}"]) == 0
     assert main(["report", str(root / "run")]) == 0
     return root / "run"
@@ -76,7 +78,7 @@ def parse_benchmark_variants(kmbench_list: str) -> dict[str, list[str]]:
     return {name: own.split() for name, own in lines if not name.startswith("arm-")}
 
 
-def make_full_run(root: Path, kmbench_list: str) -> Path:
+def make_run_of_all_benchmarks(root: Path, kmbench_list: str) -> Path:
     """Make a run with all benchmarks in the tiers (measurement environments) of `make bench`;
     `kmbench_list` is the output of `kmbench list`. Only clones cost the same as their baseline."""
     programs, kernels = (
@@ -86,19 +88,21 @@ def make_full_run(root: Path, kmbench_list: str) -> Path:
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())
 
-    def write_raw_tier(tier: str, names: dict[str, list[str]], exact: bool, **env: str) -> str:
+    def write_raw_folder_and_make_option(
+        tier: str, names: dict[str, list[str]], exact: bool, **env: str
+    ) -> str:
         benches = []
         for name, variants in names.items():
             costs = {v: 40.0 if v.endswith("-clone") or n == 0 else 50.0 + n
                      for n, v in enumerate(variants)}  # fmt: skip
             benches.append(rawdata.Bench(name, costs))
-        path = rawdata.write_tier(root / tier, 24, 1, benches, exact=exact, **env)
+        path = rawdata.write_raw_folder(root / tier, 24, 1, benches, exact=exact, **env)
         return f"--raw={tier}={path}"
 
     tiers = [
-        write_raw_tier("native", programs, False, emulated="0"),
-        write_raw_tier("vm", kernels, False, emulated="1"),
-        write_raw_tier("icount", kernels, True, emulated="1"),
+        write_raw_folder_and_make_option("native", programs, False, emulated="0"),
+        write_raw_folder_and_make_option("vm", kernels, False, emulated="1"),
+        write_raw_folder_and_make_option("icount", kernels, True, emulated="1"),
     ]
     assert main(["collect", str(root / "run"), *tiers]) == 0
     assert main(["report", str(root / "run")]) == 0

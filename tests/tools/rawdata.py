@@ -131,14 +131,14 @@ def simulate_windows(
     return lines
 
 
-def write_raw(path: Path, lines: Sequence[Sequence[object]]) -> None:
+def write_raw_csv(path: Path, lines: Sequence[Sequence[object]]) -> None:
     """Write one raw CSV file."""
     text = [f"# schema={samples.SCHEMA}", ",".join(samples.RAW_COLUMNS)]
     text += [",".join(str(cell) for cell in line) for line in lines]
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-def write_tier(
+def write_raw_folder(
     path: Path,
     blocks: int = 60,
     seed: int = 1,
@@ -151,7 +151,7 @@ def write_tier(
     noise."""
     path.mkdir(parents=True, exist_ok=True)
     for index, bench in enumerate(benches):
-        write_raw(
+        write_raw_csv(
             path / f"{bench.name}.csv", simulate_windows(bench, blocks, seed * 100 + index, exact)
         )
     values = {"kernel": "6.12.0-test", "tsc_khz": "2600000", "seed": str(seed), **env}

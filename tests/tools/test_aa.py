@@ -39,7 +39,7 @@ def skip_kmbench_build(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def clones(tmp_path: Path) -> list[Result]:
     """Return the results of the clones in a simulated run, without core cycles."""
-    raw = rawdata.write_tier(tmp_path / "raw", BLOCKS, 1, rawdata.BENCHES[:2], emulated="0")
+    raw = rawdata.write_raw_folder(tmp_path / "raw", BLOCKS, 1, rawdata.BENCHES[:2], emulated="0")
     loaded = collect.load_raw_folder("native", raw)
     results = compute_results(loaded.rows, [loaded.tier])
     found = [result for result in results if result.is_clone]
@@ -55,7 +55,7 @@ def test_all_processes_of_aa_have_different_seeds(monkeypatch: pytest.MonkeyPatc
         raw: Path, *, blocks: int, processes: int, seed: int, **_more: object
     ) -> None:
         seeds.extend(range(seed, seed + processes))
-        rawdata.write_tier(raw, blocks, 1, rawdata.BENCHES[:2], emulated="0")
+        rawdata.write_raw_folder(raw, blocks, 1, rawdata.BENCHES[:2], emulated="0")
 
     monkeypatch.setattr(native, "measure_processes", record_seeds_and_write_samples)
     for number in (1, 2):
@@ -101,7 +101,7 @@ def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
     assert "ZeroDivisionError" in done.stderr and time.monotonic() - began < 10
 
 
-def replace_cost(result: Result, delta: float) -> Result:
+def replace_added_cost(result: Result, delta: float) -> Result:
     """Return `result` with the added cost `delta` and the interval `delta` ± 0.1."""
     return replace(result, delta=delta, delta_ci=Interval(delta - 0.1, delta + 0.1))
 
@@ -131,7 +131,7 @@ def test_aa_prints_differences_in_core_cycles(
     ticks."""
     core = CoreCycleRatio("estimated", 2.0)
     near, far = (
-        [replace_cost(replace(result, core=core, verdict="same"), delta) for result in clones]
+        [replace_added_cost(replace(result, core=core, verdict="same"), delta) for result in clones]
         for delta in (0.0, 0.04)
     )
     assert run_check_aa(monkeypatch, near, far) == 0
@@ -151,11 +151,15 @@ def test_aa_fails_if_costs_of_two_runs_differ(
     """The check fails if the cost of a variant differs too much between two runs, although the
     clones are equal."""
     core = CoreCycleRatio("estimated", 1.0)
-    same = [replace_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
+    same = [
+        replace_added_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones
+    ]
     other = replace(same[0], variant="marker", is_clone=False, verdict="slower")
     assert (
         run_check_aa(
-            monkeypatch, [*same, replace_cost(other, 1.0)], [*same, replace_cost(other, cost)]
+            monkeypatch,
+            [*same, replace_added_cost(other, 1.0)],
+            [*same, replace_added_cost(other, cost)],
         )
         == exit_code
     )
@@ -187,13 +191,15 @@ def test_up_to_5_percent_of_added_costs_may_differ_between_runs(
     """In the second run, `apart` of `rows` rows cost 1 more, which intervals of ± 0.1 do not
     explain."""
     core = CoreCycleRatio("estimated", 1.0)
-    same = [replace_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
+    same = [
+        replace_added_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones
+    ]
     first = same + [
         replace(same[0], variant=f"v{n}", is_clone=False, verdict="slower")
         for n in range(rows - len(same))
     ]
     far = {result.key for result in first[len(first) - apart :]}
-    second = [replace_cost(result, 1.0 if result.key in far else 0.0) for result in first]
+    second = [replace_added_cost(result, 1.0 if result.key in far else 0.0) for result in first]
     assert run_check_aa(monkeypatch, first, second) == exit_code
     assert expected in capsys.readouterr().out.splitlines()
 
@@ -220,9 +226,10 @@ def test_aa_fails_on_contradicting_or_too_few_verdicts(
     5 % of the verdicts are false, or if too few rows have a verdict."""
     core = CoreCycleRatio("estimated", 1.0)
     same = [
-        replace_cost(replace(result, core=core, verdict="equivalent"), 0.0) for result in clones
+        replace_added_cost(replace(result, core=core, verdict="equivalent"), 0.0)
+        for result in clones
     ]
-    other = replace_cost(replace(same[0], variant="marker", is_clone=False), 1.0)
+    other = replace_added_cost(replace(same[0], variant="marker", is_clone=False), 1.0)
     runs = [[*same, replace(other, verdict=verdict)] for verdict in verdicts]
     assert run_check_aa(monkeypatch, *runs) == exit_code
     assert expected in capsys.readouterr().out
@@ -262,7 +269,9 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     margin is a limit."""
     core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
-    measured = iter([[replace_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])
+    measured = iter(
+        [[replace_added_cost(result, delta) for result in here] for delta in (-0.07, 0.06)]
+    )
     monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
     assert main(["check", name, "-o", "runs=2"]) == exit_code
 
@@ -275,7 +284,10 @@ def test_aa_fails_if_a_clone_is_beyond_its_margin(
     core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="unresolved", margin=0.25) for result in clones]
     for delta, code in ((0.24, 0), (0.26, 1)):
-        assert run_check_aa(monkeypatch, [replace_cost(result, delta) for result in here]) == code
+        assert (
+            run_check_aa(monkeypatch, [replace_added_cost(result, delta) for result in here])
+            == code
+        )
         out = capsys.readouterr().out
         assert f"{2 * code} of 2 A/A clones in hot loops are beyond their margin" in out
 
@@ -343,7 +355,9 @@ def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
     )
 
 
-def test_clone_passes_up_to_and_including_its_margin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clone_whose_difference_equals_its_margin_passes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = make_aa_results(
         ("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, "")
     )

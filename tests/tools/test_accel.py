@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakelab import make_laboratory, use_fake_qemu
+from fakelab import make_files_for_fake_boot, use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import get_cache_dir
 from kmtools.cli import main
@@ -52,15 +52,17 @@ class FakeBoots:
     def choose_accel(self, kernel: str = "a", kvm: Path = Path("/dev/null")) -> accel.Accel:
         """Choose the accelerator for a kernel; `kvm` replaces /dev/kvm."""
 
-        def boot_kernel() -> Result:
+        def record_kernel_and_return_result() -> Result:
             self.kernels.append(kernel)
             return self.outcomes[kernel]
 
-        return accel.choose_accel("QEMU 10", kernel, f"{kernel}-amd64", boot_kernel, kvm)
+        return accel.choose_accel(
+            "QEMU 10", kernel, f"{kernel}-amd64", record_kernel_and_return_result, kvm
+        )
 
 
 @pytest.fixture(autouse=True)
-def _use_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _use_empty_cache_and_fake_kvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv(accel.VARIABLE, raising=False)
     monkeypatch.setattr(accel, "_found", {})
@@ -68,12 +70,12 @@ def _use_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accel, "read_kvm_version", lambda kvm: 12)
 
 
-def clear_verdicts_in_memory() -> None:
+def clear_kvm_verdicts_in_memory() -> None:
     """Clear the verdicts in memory, so that they are read from the cache as in a new process."""
     accel._found.clear()
 
 
-def write_trial_log(kernel: str) -> Path:
+def write_trial_boot_log(kernel: str) -> Path:
     """Write the log of a trial boot of a kernel; return its folder."""
     cache.tag_cache_dir()
     folder = accel.get_trial_boot_folder(kernel)
@@ -82,52 +84,52 @@ def write_trial_log(kernel: str) -> Path:
     return folder
 
 
-def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
+def test_each_kernel_has_one_trial_boot_and_kvm_verdict() -> None:
     boots = FakeBoots(a=GOOD, b=DIRTY)
     for _ in range(2):
         assert boots.choose_accel("a") == accel.Accel("kvm")
         assert boots.choose_accel("b").boot_message == (
             "vm: emulated: kernel b fails under KVM: the kernel log has 1 lines that report faults"
         )
-        clear_verdicts_in_memory()
+        clear_kvm_verdicts_in_memory()
     assert boots.kernels == ["a", "b"]
 
 
-def test_next_process_repeats_a_boot_that_timed_out() -> None:
+def test_next_process_repeats_a_trial_boot_that_timed_out() -> None:
     assert FakeBoots(a=SLOW).choose_accel().name == "tcg"
     boots = FakeBoots(a=GOOD)
     assert boots.choose_accel().name == "tcg" and boots.kernels == []
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     assert boots.choose_accel().name == "kvm" and boots.kernels == ["a"]
 
 
-def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
+def test_silent_trial_boot_disables_kvm_for_all_kernels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The message says how to try KVM again. If KVM works in a later trial boot, the verdict no
     longer applies."""
     boots = FakeBoots(a=SILENT, b=GOOD)
     assert boots.choose_accel("a").name == "tcg"
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     assert boots.choose_accel("b").boot_message == (
         f"vm: emulated: kernel a fails under KVM: {SILENT.reason}; "
         "to try KVM again, set KMARKERS_ACCEL=kvm"
     )
     assert boots.kernels == ["a"]
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert boots.choose_accel("b").name == "kvm"
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     monkeypatch.delenv(accel.VARIABLE)
     assert boots.choose_accel("b").name == "kvm" and boots.kernels == ["a", "b"]
     boots.outcomes["a"] = GOOD
     assert boots.choose_accel("a").name == "kvm"
 
 
-def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
+def test_kvm_verdict_after_a_qemu_failure_is_not_cached(tmp_path: Path) -> None:
     """The reason why KVM is not used contains the last line that QEMU printed and the path of the
     log. A verdict that is read from memory has the same reason."""
-    folder = write_trial_log("a")
+    folder = write_trial_boot_log("a")
     (folder / "qemu.log").write_text("first\nioctl(KVM_CREATE_VM) failed: 16 Device busy\n")
     broken = Result(reason="the guest ended", emulator_failed=True, out=folder)
     for _ in range(2):
@@ -136,20 +138,20 @@ def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
             " QEMU says: ioctl(KVM_CREATE_VM) failed: 16 Device busy;"
             f" the log is in {folder}"
         )
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     (folder / "qemu.log").write_text("")
     assert "QEMU says" not in FakeBoots(a=broken).choose_accel("a").why
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     assert FakeBoots(a=GOOD).choose_accel("a").name == "kvm"
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     assert FakeBoots(a=broken).choose_accel("a").name == "kvm"
 
 
 def test_log_of_a_trial_boot_is_named_in_later_runs_while_it_exists() -> None:
-    folder = write_trial_log("a")
+    folder = write_trial_boot_log("a")
     for kernel in ("a", "a", "b"):
         assert FakeBoots(a=SILENT).choose_accel(kernel).why.endswith(f"; the log is in {folder}")
-        clear_verdicts_in_memory()
+        clear_kvm_verdicts_in_memory()
     (folder / "console.log").unlink()
     assert "the log is in" not in FakeBoots().choose_accel("a").why
 
@@ -167,7 +169,7 @@ DAY = 24 * 3600
         ("", 0, False),
     ],
 )
-def test_verdict_on_a_silent_kernel_expires_at_reboot_or_after_a_day(
+def test_silent_trial_boot_is_repeated_after_a_reboot_or_a_day(
     boot_id: str, age: float, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`age` is the number of seconds since the trial boot, and is negative if the clock was set
@@ -179,7 +181,7 @@ def test_verdict_on_a_silent_kernel_expires_at_reboot_or_after_a_day(
         path.write_text("this boot\n")
     boots = FakeBoots(a=SILENT, b=GOOD)
     assert boots.choose_accel("a").name == "tcg"
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9 + age))
     if boot_id:
         path.write_text(f"{boot_id}\n")
@@ -195,7 +197,7 @@ def test_verdict_on_a_silent_kernel_expires_at_reboot_or_after_a_day(
         {"fault": 1, "kernel": "a", "boot_id": "this boot", "time": 1e9},
     ],
 )
-def test_verdict_for_all_kernels_needs_a_boot_id_and_a_time(
+def test_kvm_verdict_for_all_kernels_needs_a_boot_id_and_a_time(
     kept: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accel, "BOOT_ID", tmp_path / "boot_id")
@@ -221,7 +223,7 @@ def test_reason_and_remedy_are_printed_if_kvm_is_unusable(
 
     monkeypatch.setattr(accel, "read_kvm_version", raise_permission_error)
     # Make the folder of an earlier trial boot: the message must not refer to the log of that boot.
-    write_trial_log("a")
+    write_trial_boot_log("a")
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"
@@ -263,7 +265,7 @@ def test_kmarkers_accel_forces_an_accelerator_without_fallback(
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert boots.choose_accel().name == "kvm"
     for outcome in (SLOW, DIRTY, SILENT):
-        clear_verdicts_in_memory()
+        clear_kvm_verdicts_in_memory()
         with pytest.raises(UnableError, match=f"KMARKERS_ACCEL is kvm, and .*{outcome.reason}"):
             FakeBoots(b=outcome).choose_accel("b")
     with pytest.raises(UnableError, match="there is no /absent"):
@@ -288,7 +290,7 @@ def test_two_processes_do_not_try_kvm_at_the_same_time() -> None:
 
 def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FakeBoots(a=DIRTY).choose_accel().name == "tcg"
-    clear_verdicts_in_memory()
+    clear_kvm_verdicts_in_memory()
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
 
@@ -316,7 +318,7 @@ def test_invalid_entries_of_accel_json_are_ignored(kept: str, tmp_path: Path) ->
 def test_trial_boot_decides_whether_kvm_is_used(
     script: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_laboratory(tmp_path)
+    make_files_for_fake_boot(tmp_path)
     monkeypatch.setenv("HERE", str(tmp_path))
     monkeypatch.setattr(accel, "KVM", Path("/dev/null"))
     monkeypatch.setattr(accel, "TRIAL_BOOT_SECONDS", 1.0)
@@ -395,7 +397,7 @@ def test_hypervisor_is_unknown_if_no_page_may_be_executable(
 def test_vm_json_of_a_kvm_guest_says_whether_the_host_is_emulated(
     below: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_laboratory(tmp_path)
+    make_files_for_fake_boot(tmp_path)
     monkeypatch.setenv("HERE", str(tmp_path))
     monkeypatch.setattr(accel, "read_hypervisor_name", lambda: below)
     kernel = catalogue.get_default_kernel_name()
@@ -409,7 +411,7 @@ def test_vm_json_of_a_kvm_guest_says_whether_the_host_is_emulated(
     ("script", "version"),
     [("echo QEMU 7.2 $1; echo Copyright", "QEMU 7.2 --version"), ("true", "unknown")],
 )
-def test_version_of_an_emulator_is_its_first_line(script: str, version: str) -> None:
+def test_version_of_qemu_is_its_first_output_line(script: str, version: str) -> None:
     command = ("sh", "-c", script, "sh")
     assert emulator._make_qemu_emulator(command, {}) == emulator.Emulator(command, {}, version)
 
@@ -417,7 +419,7 @@ def test_version_of_an_emulator_is_its_first_line(script: str, version: str) -> 
 @pytest.mark.parametrize(
     ("command", "expected"), [(("/none/qemu",), "No such file"), (("false",), "exit status 1")]
 )
-def test_emulator_that_does_not_run_is_named(command: tuple[str, ...], expected: str) -> None:
+def test_error_names_an_emulator_that_does_not_run(command: tuple[str, ...], expected: str) -> None:
     with pytest.raises(UnableError, match=f"^{command[0]} cannot be run: .*{expected}"):
         emulator._make_qemu_emulator(command, {})
 
@@ -428,7 +430,7 @@ def test_kvm_guest_sees_the_caches_of_its_host() -> None:
     assert Request("a", Path(), Path()).accel is None
 
 
-def test_description_of_metal_tier_names_a_virtual_machine() -> None:
+def test_description_of_tier_metal_names_a_virtual_machine() -> None:
     """The description of the tier native does not name the virtual machine, because code in user
     space is the same in a virtual machine."""
     assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")

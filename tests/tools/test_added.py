@@ -55,7 +55,7 @@ def test_interrupted_removal_is_completed_by_the_next_fetch(
 ) -> None:
     tree = added.add_kernel("strange", [system_with_kernel], SUITE).tree
     with monkeypatch.context() as during:
-        during.setattr(shutil, "rmtree", interrupt_removal)
+        during.setattr(shutil, "rmtree", interrupt_rmtree)
         with pytest.raises(KeyboardInterrupt):
             added.remove_kernel("strange")
     assert "strange" not in {entry.name for entry in catalogue.load_kernel_entries()}
@@ -65,13 +65,13 @@ def test_interrupted_removal_is_completed_by_the_next_fetch(
     assert not any("strange" in path.name for path in tree.parent.iterdir())
 
 
-def interrupt_removal(path: Path, ignore_errors: bool = False) -> None:
+def interrupt_rmtree(path: Path, ignore_errors: bool = False) -> None:
     """Replace rmtree(): raise KeyboardInterrupt if the directory exists."""
     if path.exists() or not ignore_errors:
         raise KeyboardInterrupt
 
 
-def test_name_in_kernels_txt_is_refused(system_with_kernel: Path) -> None:
+def test_adding_a_kernel_of_kernels_txt_is_refused(system_with_kernel: Path) -> None:
     with pytest.raises(UnableError, match=r"is in kernels\.txt"):
         added.add_kernel(catalogue.get_default_kernel_name(), [system_with_kernel], SUITE)
 
@@ -86,7 +86,7 @@ def test_name_in_kernels_txt_is_refused(system_with_kernel: Path) -> None:
         ("x", "system/usr", SUITE, "the headers of 9.9-strange are missing"),
     ],
 )
-def test_refused_kernel_leaves_no_files(
+def test_kernel_that_cannot_be_added_leaves_no_files(
     system_with_kernel: Path, laboratory: Path, name: str, path: str, suite: str, reason: str
 ) -> None:
     (system_with_kernel / "usr" / "boot").mkdir()

@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[loopback.Server
     """Run an SSH server for all tests of this file."""
     if not PLAYBOOK.exists():
         pytest.skip(f"ansible-playbook is missing: {loopback.REMEDY}")
-    nativeprograms.build_programs()
+    nativeprograms.build_native_programs()
     with loopback.run_ssh_server(tmp_path_factory.mktemp("ssh")) as one:
         yield one
 

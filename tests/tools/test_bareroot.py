@@ -55,7 +55,7 @@ class TwoListsMirror:
 
 
 @pytest.fixture
-def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fake_apt_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a fake apt-config and a fake mmdebstrap at the head of PATH; return their directory."""
     directory = tmp_path / "bin"
     directory.mkdir()
@@ -71,7 +71,7 @@ def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def write_packages(directory: Path, *names: str) -> None:
+def write_fake_packages(directory: Path, *names: str) -> None:
     """Write files with these names, each with its name as content."""
     directory.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -87,8 +87,8 @@ def test_cached_packages_are_linked_or_copied_without_replacement(
 
     if not same_file_system:
         monkeypatch.setattr(os, "link", refuse_link)
-    write_packages(tmp_path / "a", "new.deb", "old.deb", "lock", "partial.deb.part")
-    write_packages(tmp_path / "b", "other.deb")
+    write_fake_packages(tmp_path / "a", "new.deb", "old.deb", "lock", "partial.deb.part")
+    write_fake_packages(tmp_path / "b", "other.deb")
     (tmp_path / "b" / "old.deb").write_text("as it was")
     link_missing_packages(tmp_path / "a", tmp_path / "b")
     assert {p.name: p.read_text() for p in (tmp_path / "b").iterdir()} == {
@@ -102,8 +102,8 @@ def test_downloaded_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
     shared = tmp_path / "cache" / "packages"
     roots = [Root(tmp_path / name, shared, None) for name in ("first", "second")]
     for root in roots:
-        write_packages(root.private_packages, f"{root.path.name}.deb")
-        write_packages(root.path, "file")
+        write_fake_packages(root.private_packages, f"{root.path.name}.deb")
+        write_fake_packages(root.path, "file")
     assert roots[0].private_packages != roots[1].private_packages
     for root in roots:
         root.remove_trees()
@@ -113,7 +113,7 @@ def test_downloaded_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
 
 def test_root_without_a_cache_keeps_no_packages(tmp_path: Path) -> None:
     root = Root(tmp_path / "root", None, None)
-    write_packages(root.path, "file")
+    write_fake_packages(root.path, "file")
     root.remove_trees()
     assert not list(tmp_path.iterdir())
 
@@ -137,7 +137,9 @@ def write_files(directory: Path, files: Mapping[str, str]) -> None:
 
 
 @pytest.fixture
-def bare_root(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def minimal_apt_root(
+    tmp_path: Path, fake_apt_programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """Return a minimal root with directories of apt, and with a dangling symbolic link
     etc/resolv.conf. The user of this machine has no settings, and apt-config prints a few
     options."""
@@ -148,68 +150,75 @@ def bare_root(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPat
     return tmp_path / "root"
 
 
-def test_network_settings_are_copied_into_a_root(bare_root: Path, tmp_path: Path) -> None:
+def test_network_settings_are_copied_into_a_root(minimal_apt_root: Path, tmp_path: Path) -> None:
     """A root gets the network settings of this machine, and no other file. If a setting is a
     symbolic link in the root, a file replaces the link; the target of the link is not written."""
     machine = tmp_path / "machine"
     write_files(machine, {name: f"the machine's {name}" for name in NETWORK_FILES})
     write_files(machine, {"etc/passwd": "private", "etc/apt/auth.conf.d/mirror.bak": "private"})
-    copy_network_settings(bare_root, machine)
+    copy_network_settings(minimal_apt_root, machine)
     found = {
-        str(p.relative_to(bare_root)): p.read_text() for p in bare_root.rglob("*") if p.is_file()
+        str(p.relative_to(minimal_apt_root)): p.read_text()
+        for p in minimal_apt_root.rglob("*")
+        if p.is_file()
     }
     assert found == {
         **{target: f"the machine's {name}" for name, target in NETWORK_FILES.items()},
         "etc/apt/apt.conf.d/99machine": f'{NETWORK_OPTIONS}APT::Get::Assume-Yes "true";\n',
         "etc/dpkg/dpkg.cfg.d/fast": "force-unsafe-io\n",
     }
-    assert not (bare_root / "etc/resolv.conf").is_symlink() and not (tmp_path / "outside").exists()
+    assert (
+        not (minimal_apt_root / "etc/resolv.conf").is_symlink()
+        and not (tmp_path / "outside").exists()
+    )
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
-def test_passwords_of_apt_keep_their_file_mode(bare_root: Path, tmp_path: Path, mode: int) -> None:
+def test_passwords_of_apt_keep_their_file_mode(
+    minimal_apt_root: Path, tmp_path: Path, mode: int
+) -> None:
     """Only the users who can read the original file can read the copy."""
     machine = tmp_path / "machine"
     names = ("etc/apt/auth.conf", "etc/apt/auth.conf.d/mirror.conf")
     write_files(machine, dict.fromkeys(names, "password"))
-    write_files(bare_root, {names[0]: "of the root"})
+    write_files(minimal_apt_root, {names[0]: "of the root"})
     for name in names:
         (machine / name).chmod(mode)
-    copy_network_settings(bare_root, machine)
-    assert {(bare_root / name).stat().st_mode & 0o777 for name in names} == {mode}
-    assert {(bare_root / name).read_text() for name in names} == {"password"}
+    copy_network_settings(minimal_apt_root, machine)
+    assert {(minimal_apt_root / name).stat().st_mode & 0o777 for name in names} == {mode}
+    assert {(minimal_apt_root / name).read_text() for name in names} == {"password"}
 
 
 def test_machine_without_network_settings_changes_no_file_of_a_root(
-    bare_root: Path, tmp_path: Path
+    minimal_apt_root: Path, tmp_path: Path
 ) -> None:
     """Settings that this machine lacks are not changed in the root."""
-    write_files(bare_root, {"etc/hosts": "of the root", "etc/pip.conf": "of the root"})
+    write_files(minimal_apt_root, {"etc/hosts": "of the root", "etc/pip.conf": "of the root"})
     (tmp_path / "machine").mkdir()
-    copy_network_settings(bare_root, tmp_path / "machine")
+    copy_network_settings(minimal_apt_root, tmp_path / "machine")
     assert (
-        (bare_root / "etc/hosts").read_text()
-        == (bare_root / "etc/pip.conf").read_text()
+        (minimal_apt_root / "etc/hosts").read_text()
+        == (minimal_apt_root / "etc/pip.conf").read_text()
         == "of the root"
     )
-    assert (bare_root / "etc/resolv.conf").is_symlink()
-    assert sorted(p.name for p in (bare_root / "etc").iterdir()) == [
+    assert (minimal_apt_root / "etc/resolv.conf").is_symlink()
+    assert sorted(p.name for p in (minimal_apt_root / "etc").iterdir()) == [
         *("apt", "dpkg", "hosts", "pip.conf", "resolv.conf")
     ]
 
 
 def test_pip_settings_of_the_user_override_settings_of_the_machine(
-    bare_root: Path, tmp_path: Path
+    minimal_apt_root: Path, tmp_path: Path
 ) -> None:
     """Of several files with settings of pip, a root gets one: ~/.pip/pip.conf before
     ~/.config/pip/pip.conf before /etc/pip.conf."""
     for name in ("machine/etc/pip.conf", "home/.config/pip/pip.conf", "home/.pip/pip.conf"):
         write_files(tmp_path, {name: name})
-        copy_network_settings(bare_root, tmp_path / "machine")
-        assert (bare_root / "etc/pip.conf").read_text() == name
+        copy_network_settings(minimal_apt_root, tmp_path / "machine")
+        assert (minimal_apt_root / "etc/pip.conf").read_text() == name
 
 
-@pytest.mark.usefixtures("fake_programs")
+@pytest.mark.usefixtures("fake_apt_programs")
 @pytest.mark.parametrize(
     ("fails", "lists"),
     [
@@ -231,7 +240,7 @@ def test_root_tarball_is_made_with_the_network_options_of_this_machine(
     assert (tmp_path / "lists").read_text() == lists
 
 
-@pytest.mark.usefixtures("fake_programs")
+@pytest.mark.usefixtures("fake_apt_programs")
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [
@@ -248,23 +257,25 @@ def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, expected: 
 
 
 def test_missing_mmdebstrap_is_reported(
-    fake_programs: Path, monkeypatch: pytest.MonkeyPatch
+    fake_apt_programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (fake_programs / "mmdebstrap").unlink()
-    (fake_programs / "cat").symlink_to("/bin/cat")
-    monkeypatch.setenv("PATH", str(fake_programs))
+    (fake_apt_programs / "mmdebstrap").unlink()
+    (fake_apt_programs / "cat").symlink_to("/bin/cat")
+    monkeypatch.setenv("PATH", str(fake_apt_programs))
     with pytest.raises(UnableError, match="apt-get install mmdebstrap"):
         bareroot.ensure_debian_root_tarball("a")
 
 
 @pytest.fixture
-def unpacked_system(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def unpacked_system(
+    tmp_path: Path, fake_apt_programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """Make the tarball of a small system for the suite `a`, and return the directory that was
     packed. The user of this machine has a pip configuration, and seems to be root."""
     system = tmp_path / "system"
-    write_packages(tmp_path / "home" / ".pip", "pip.conf")
+    write_fake_packages(tmp_path / "home" / ".pip", "pip.conf")
     for name in ("etc/passwd", "etc/group", "etc/apt/apt.conf.d/00own"):
-        write_packages((system / name).parent, Path(name).name)
+        write_fake_packages((system / name).parent, Path(name).name)
     subprocess.run(["tar", "-C", system, "-cf", tmp_path / "a.tar", "."], check=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
@@ -283,9 +294,9 @@ def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
     file of an earlier root remains."""
     cache, path = tmp_path / "cache", tmp_path / "root"
     shared = cache / "roots" / "a.packages"
-    write_packages(shared, "first.deb")
-    write_packages(path, "file")
-    write_packages(path.with_name("root.packages"), "second.deb", "lock")
+    write_fake_packages(shared, "first.deb")
+    write_fake_packages(path, "file")
+    write_fake_packages(path.with_name("root.packages"), "second.deb", "lock")
     root = bareroot.unpack_debian_root("a", path, True)
     assert root == Root(path, shared, cache)
     assert sorted(p.name for p in shared.iterdir()) == ["first.deb", "second.deb"]

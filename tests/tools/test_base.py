@@ -35,7 +35,7 @@ from kmtools.base.errors import (
         (5, "ab…kl"),
     ],
 )
-def test_shortened_text_keeps_its_start_and_its_end(max_length: int, expected: str) -> None:
+def test_shorten_middle_keeps_start_and_end_of_a_text(max_length: int, expected: str) -> None:
     assert text.shorten_middle("abcdefghijkl", max_length) == expected
     assert len(expected) == max_length
 
@@ -163,7 +163,7 @@ def test_text_that_is_no_positive_whole_number_is_refused(argument: str) -> None
         parse_positive_int(argument)
 
 
-def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_require_root_raises_for_users_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     require_root("unpacking")
     monkeypatch.setattr("os.geteuid", lambda: 1)
@@ -235,7 +235,7 @@ def test_failed_atomic_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
-def test_file_behind_a_symbolic_link_is_replaced(tmp_path: Path) -> None:
+def test_atomic_write_replaces_the_target_of_a_link(tmp_path: Path) -> None:
     """The target of the link is replaced, and the link stays a link."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder/file")
@@ -245,7 +245,7 @@ def test_file_behind_a_symbolic_link_is_replaced(tmp_path: Path) -> None:
         assert (tmp_path / "folder" / "file").read_text() == content
 
 
-def test_named_pipe_is_written_to(tmp_path: Path) -> None:
+def test_atomic_write_keeps_a_named_pipe(tmp_path: Path) -> None:
     """A pipe or a device, which is not a regular file, is written to and not replaced by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -376,7 +376,7 @@ def test_characters_that_the_encoding_lacks_are_replaced(encoding: str, expected
     assert given.encode(encoding, streams.PLAIN) == expected.encode(encoding)
 
 
-def test_undecodable_bytes_still_raise_an_error() -> None:
+def test_decoding_invalid_bytes_still_raises_an_error() -> None:
     with pytest.raises(UnicodeDecodeError):
         b"\xff".decode("ascii", streams.PLAIN)
 
@@ -403,7 +403,7 @@ class FakeStream(io.StringIO):
         (None, "", False, False, True),
     ],
 )
-def test_term_decides_on_overwriting_alternate_screen_and_colours(
+def test_term_variable_decides_which_terminal_features_are_used(
     term: str | None,
     no_colour: str,
     overwrites: bool,
@@ -430,7 +430,7 @@ def test_term_decides_on_overwriting_alternate_screen_and_colours(
         (None, None, ["\033[1mabcdef\033[0m", "xy", "\033[2mz\033[0m"]),
     ],
 )
-def test_lines_of_a_screen_are_cut_to_its_size(
+def test_lines_of_a_screen_are_cut_to_the_terminal_size(
     columns: int | None, rows: int | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A terminal that does not report its size has 80 columns and 24 rows."""

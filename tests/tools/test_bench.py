@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from fakebench import TIERS, Machine, read_run_entry, read_tiers
+from fakebench import TIERS, Machine, read_env_json_run_entry, read_sampled_tiers
 from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import hold_lock
@@ -31,8 +31,8 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
     assert machine.done[:table] == ["kmbench", "native", "collect"]
     assert machine.done.index("fetch") > machine.done.index("packages") > table
     (run,) = machine.list_runs()
-    assert read_tiers(run) == list(TIERS)
-    assert read_run_entry(run) == {"quick": False, "missing": []}
+    assert read_sampled_tiers(run) == list(TIERS)
+    assert read_env_json_run_entry(run) == {"quick": False, "missing": []}
     assert (machine.local / "latest").resolve() == run
     assert {path.name for path in (run / "raw").iterdir()} == set(TIERS)
 
@@ -126,7 +126,7 @@ def test_running_kernel_is_measured_with_the_modules_of_this_tree(
     live = "getppid-quiet getppid-pressure macro-ping macro-hackbench"
     wanted = [f"blocks 7\nseed {seed}\nlive 7 {live}\n" for seed in (5, 6, 7, *range(7, 21))]
     assert running_kernel.settings == wanted
-    assert read_tiers(run) == ["native", "metal"]
+    assert read_sampled_tiers(run) == ["native", "metal"]
     assert {path.name for path in (run / "raw").iterdir()} == {"native", "metal"}
     loads = {path.name for path in (run / "raw" / "metal").iterdir()}
     assert loads == {f"process-{number}" for number in range(1, 17)}
@@ -134,7 +134,7 @@ def test_running_kernel_is_measured_with_the_modules_of_this_tree(
     assert env.endswith("\nplanned_processes=16\nlooks=1\n")
 
 
-def test_reason_of_a_refusal_in_the_running_kernel_is_printed(
+def test_reason_for_not_measuring_the_running_kernel_is_printed(
     machine: Machine, running_kernel: FakeRunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running_kernel.failing = 1
@@ -156,7 +156,7 @@ def test_exit_code_is_printed_if_bench_sh_fails_without_a_message(
     ("emulated", "arguments", "loads"),
     [(True, (), 2), (True, ("--quick",), 2), (False, ("--quick",), 2), (False, (), 16)],
 )
-def test_running_kernel_of_an_emulated_machine_is_measured_twice(
+def test_emulated_or_quick_running_kernel_is_measured_twice(
     emulated: bool,
     arguments: Sequence[str],
     loads: int,
@@ -215,16 +215,16 @@ def test_failed_tier_is_reported_and_other_tiers_are_measured(
     machine.trouble[step] = wrong
     assert machine.run_bench() == (1 if failed else 2)
     (run,) = machine.list_runs()
-    assert read_tiers(run) == [tier for tier in TIERS if tier not in lacking]
+    assert read_sampled_tiers(run) == [tier for tier in TIERS if tier not in lacking]
     entries = [{"tier": tier, "failed": failed, "why": "it broke"} for tier in lacking]
-    assert read_run_entry(run)["missing"] == entries
+    assert read_env_json_run_entry(run)["missing"] == entries
     said = capsys.readouterr().err
     assert f"bench: not measured: {' and '.join(lacking)}, because it broke\n" in said
     assert f"make bench RESUME={run.name}" in said
     assert not (machine.local / "latest").exists()
     machine.trouble.clear()
     assert machine.run_bench("--resume", run.name) == 0
-    assert read_run_entry(run)["missing"] == []
+    assert read_env_json_run_entry(run)["missing"] == []
 
 
 def test_without_a_compiler_the_message_names_packages(

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import rawdata
-from fakebench import Machine, read_run_entry, read_tiers
+from fakebench import Machine, read_env_json_run_entry, read_sampled_tiers
 from kmtools.base.errors import UnableError
 from kmtools.cli import main
 from kmtools.lab import accel
@@ -65,7 +65,7 @@ def test_only_chosen_tiers_are_measured_and_native_needs_no_root(machine: Machin
     machine.trouble["root"] = AssertionError("asked for root")
     assert machine.run_bench("--tiers", "native") == 0
     (run,) = machine.list_runs()
-    assert read_tiers(run) == ["native"] and read_run_entry(run)["missing"] == []
+    assert read_sampled_tiers(run) == ["native"] and read_env_json_run_entry(run)["missing"] == []
     assert "packages" not in machine.done
 
 
@@ -86,7 +86,7 @@ def test_emulated_test_kernel_is_booted_once(
 ) -> None:
     """The line that names the accelerator comes before the benchmarks. A test kernel that counts
     instructions is also booted once."""
-    told, usual = measure_two_guests(machine, monkeypatch, accelerator, emulated, capsys)
+    told, usual = measure_tiers_vm_and_icount(machine, monkeypatch, accelerator, emulated, capsys)
     assert {tier: len(calls) for tier, calls in told.items()} == {"vm": 1, "icount": 1}
     assert usual == "1 to 2 minutes"
     assert told["vm"][0]["memory"] == 1024 and told["vm"][0]["seconds"] == 900
@@ -103,7 +103,7 @@ def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
     """Each boot has a seed of its own. The rows are first judged after 16 boots, and are resolved
     at once, because the samples have no noise. The live benchmarks are the same as on a real
     processor."""
-    told, usual = measure_two_guests(machine, monkeypatch, "kvm", False, capsys)
+    told, usual = measure_tiers_vm_and_icount(machine, monkeypatch, "kvm", False, capsys)
     assert [words["seed"] for words in told["vm"]] == [*range(1, 17)]
     assert len(told["icount"]) == 1 and told["icount"][0]["memory"] == 1024
     assert usual == "5 minutes"
@@ -122,7 +122,7 @@ def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
     }
 
 
-def measure_two_guests(
+def measure_tiers_vm_and_icount(
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
     accelerator: str,
@@ -164,7 +164,7 @@ def measure_two_guests(
         (("--budget", "1h"), 16, 24, 8, ""),
     ],
 )
-def test_options_apply_to_each_boot_under_kvm(
+def test_bench_options_apply_to_each_boot_under_kvm(
     arguments: Sequence[str],
     boots: int,
     blocks: int,
@@ -230,7 +230,7 @@ def test_kernel_without_a_chosen_variant_is_not_booted(
     assert "native" in machine.done and "fetch" not in machine.done
     assert "modules" not in machine.done
     (run,) = machine.list_runs()
-    assert read_tiers(run) == ["native"]
+    assert read_sampled_tiers(run) == ["native"]
 
 
 def test_tier_without_a_chosen_variant_does_not_end_the_run(
@@ -244,14 +244,14 @@ def test_tier_without_a_chosen_variant_does_not_end_the_run(
     loop = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "y": 3.0})
 
     def write_samples_of_y(raw: Path) -> None:
-        rawdata.write_tier(raw, blocks=2, benches=[loop])
+        rawdata.write_raw_folder(raw, blocks=2, benches=[loop])
 
     machine.trouble["vm"] = write_samples_of_y
     assert machine.run_bench("--variants", "y", "--tiers", "native,vm") == 1
     (run,) = machine.list_runs()
     assert f"collect: {run}/raw/native: no variant matches y\n" in capsys.readouterr().err
     assert (run / "raw" / "native.refused-1").is_dir()
-    assert read_tiers(run) == ["vm"]
+    assert read_sampled_tiers(run) == ["vm"]
 
 
 def test_macro_benchmark_is_refused_in_an_emulated_test_kernel(
@@ -281,7 +281,7 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 
     def record_native_measurement(raw: Path, **words: object) -> None:
         told["native"] = words
-        machine.measure_in_user_space(raw)
+        machine.record_native_step(raw)
 
     def record_kernel_measurement(tier: str, *places: object, **words: object) -> None:
         told[tier] = words
@@ -302,22 +302,26 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
     )
 
 
-def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
+def test_live_benchmarks_depend_on_tier_and_patterns() -> None:
     """A pattern can select a live benchmark, which runs a program against the code of the kernel.
     Macro benchmarks are live benchmarks of whole programs. Emulated test kernels measure macro
     benchmarks only in full runs of the tier icount."""
 
-    def select_live(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:
+    def select_live_of_plan(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
         work = bench.Bench(run, print, Events(None), None, lambda *_: None)
         return work.select_live_benchmarks(tier, wanted)
 
-    assert select_live(False, "icount", []) == LiveBenchmarks(4, ["macro-ping", "macro-hackbench"])
-    assert select_live(False, "icount", ["macro-p*", "loop"]) == LiveBenchmarks(4, ["macro-ping"])
+    assert select_live_of_plan(False, "icount", []) == LiveBenchmarks(
+        4, ["macro-ping", "macro-hackbench"]
+    )
+    assert select_live_of_plan(False, "icount", ["macro-p*", "loop"]) == LiveBenchmarks(
+        4, ["macro-ping"]
+    )
     assert (
-        select_live(False, "vm", ["macro-*"])
-        == select_live(True, "icount", [])
+        select_live_of_plan(False, "vm", ["macro-*"])
+        == select_live_of_plan(True, "icount", [])
         == NO_LIVE_BENCHMARKS
     )
     assert (
@@ -340,7 +344,7 @@ def test_resumed_run_keeps_chosen_tiers_and_benchmarks(
     assert machine.run_bench("--resume", run.name, "--benchmarks", "other") == 2
     assert "its benchmarks is ['loop'], but ['other'] was requested" in capsys.readouterr().err
     assert machine.run_bench("--resume", run.name) == 0
-    assert read_tiers(run) == ["native", "icount"] and "vm" not in machine.done
+    assert read_sampled_tiers(run) == ["native", "icount"] and "vm" not in machine.done
 
 
 @pytest.mark.parametrize(
@@ -434,7 +438,7 @@ def test_invalid_bench_option_is_reported_and_nothing_is_measured(
     assert machine.done == [] and machine.list_runs() == []
 
 
-def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> None:
+def test_bench_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> None:
     machine.trouble["fetch"] = OSError("gone")
     file = tmp_path / "progress"
     assert machine.run_bench("--progress", str(file)) == 2
@@ -449,7 +453,7 @@ def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> No
     assert (told[-1]["code"], told[-1]["run"]) == (2, str(run))
 
 
-def test_progress_events_have_the_seconds_since_the_start(
+def test_bench_progress_events_have_seconds_since_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readings = iter([1000.0, 1000.0, 1002.5004, 1062.25])
@@ -462,7 +466,7 @@ def test_progress_events_have_the_seconds_since_the_start(
     assert told == [0.0, 2.5, 62.25]
 
 
-def test_closed_progress_pipe_does_not_end_the_run(machine: Machine, tmp_path: Path) -> None:
+def test_closed_bench_progress_pipe_does_not_end_the_run(machine: Machine, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -471,7 +475,7 @@ def test_closed_progress_pipe_does_not_end_the_run(machine: Machine, tmp_path: P
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1h", 3600)])
-def test_budget_is_parsed_with_units(text: str, seconds: int) -> None:
+def test_time_budget_is_parsed_with_units(text: str, seconds: int) -> None:
     assert choice.parse_budget(text) == seconds
 
 
@@ -485,7 +489,7 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         if name != "config":
             (tmp_path / name / "samples").touch()
 
-    def select_benchmarks_by_bench_sh(patterns: str, before: str = "") -> tuple[int, str]:
+    def run_benchmark_choice_of_bench_sh(patterns: str, before: str = "") -> tuple[int, str]:
         own = f"own=/own owned=mine before=' {before} '" if before else "own="
         text = f"bench={tmp_path}\npatterns='{patterns}'\nlive=0\n{own}\n{part}\necho $names\n"
         done = subprocess.run(
@@ -494,25 +498,25 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         return done.returncode, done.stdout.strip()
 
     refused = "bench: not measured:"
-    assert select_benchmarks_by_bench_sh("density-* c*") == (
+    assert run_benchmark_choice_of_bench_sh("density-* c*") == (
         0,
         "cold-branch density-empty density-full",
     )
-    assert select_benchmarks_by_bench_sh("*-full") == (0, "density-full")
-    assert select_benchmarks_by_bench_sh("") == (0, "")
-    assert select_benchmarks_by_bench_sh("*", before="config density-empty density") == (
+    assert run_benchmark_choice_of_bench_sh("*-full") == (0, "density-full")
+    assert run_benchmark_choice_of_bench_sh("") == (0, "")
+    assert run_benchmark_choice_of_bench_sh("*", before="config density-empty density") == (
         0,
         "cold-branch density-full",
     )
     there = "cold-branch density-empty density-full"
-    assert select_benchmarks_by_bench_sh("*", before=there) == (
+    assert run_benchmark_choice_of_bench_sh("*", before=there) == (
         1,
         f"{refused} mine adds no benchmark",
     )
     none = f"{refused} no benchmark of mine matches"
-    assert select_benchmarks_by_bench_sh("x", before="config") == (1, f"{none} x")
-    assert select_benchmarks_by_bench_sh("c* x* density-*", before="config") == (1, f"{none} x*")
-    assert select_benchmarks_by_bench_sh("memcpy-*") == (
+    assert run_benchmark_choice_of_bench_sh("x", before="config") == (1, f"{none} x")
+    assert run_benchmark_choice_of_bench_sh("c* x* density-*", before="config") == (1, f"{none} x*")
+    assert run_benchmark_choice_of_bench_sh("memcpy-*") == (
         1,
         f"{refused} no benchmark in this kernel matches memcpy-*",
     )
@@ -535,7 +539,7 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         (choice.parse_budget, "m", None),
     ],
 )
-def test_values_are_accepted_up_to_the_limits_of_their_option(
+def test_option_values_are_accepted_up_to_their_limits(
     parse: Callable[[str], int], text: str, value: int | None
 ) -> None:
     if value is not None:
@@ -632,7 +636,7 @@ def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
         (("--tiers", "vm"), ["kmbench", "packages", "fetching", "modules", "vm:", ""]),
     ],
 )
-def test_progress_has_the_total_of_steps_from_the_first_on(
+def test_bench_progress_has_the_number_of_steps_from_the_start(
     machine: Machine, tmp_path: Path, arguments: tuple[str, ...], titles: list[str]
 ) -> None:
     file = tmp_path / "progress"

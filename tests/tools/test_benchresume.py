@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakebench import TIERS, Machine, read_run_entry, read_tiers
+from fakebench import TIERS, Machine, read_env_json_run_entry, read_sampled_tiers
 from kmtools.base import files
 from kmtools.base.errors import UnableError
 from kmtools.cli import main
@@ -52,18 +52,18 @@ def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> N
         return
     assert "native" in finished and not (machine.local / "latest").exists()
     if step not in ("collect", "report"):
-        assert sorted(read_tiers(runs[0])) == sorted(finished)
+        assert sorted(read_sampled_tiers(runs[0])) == sorted(finished)
     machine.trouble.clear()
     assert machine.run_bench("--resume", runs[0].name) == 0
     assert [tier for tier in TIERS if tier in machine.done] == [
         tier for tier in TIERS if tier not in finished
     ]
-    assert machine.list_runs() == runs and read_tiers(runs[0]) == list(TIERS)
-    assert read_run_entry(runs[0])["missing"] == []
+    assert machine.list_runs() == runs and read_sampled_tiers(runs[0]) == list(TIERS)
+    assert read_env_json_run_entry(runs[0])["missing"] == []
     assert (machine.local / "latest").resolve() == runs[0]
 
 
-def test_samples_of_a_run_are_collected_again(
+def test_collect_restores_the_samples_of_a_run(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without further options, `kmarkers collect` reads all measured tiers of the run."""
@@ -73,10 +73,10 @@ def test_samples_of_a_run_are_collected_again(
     (run / "samples.csv").unlink()
     monkeypatch.setattr(collect, "merge_run", machine.real_merge)
     assert main(["collect", str(run)]) == 0
-    assert (run / "samples.csv").read_text() == samples and read_tiers(run) == list(TIERS)
+    assert (run / "samples.csv").read_text() == samples and read_sampled_tiers(run) == list(TIERS)
 
 
-def test_collect_adds_no_other_samples_to_a_run_of_bench(
+def test_collect_with_raw_is_refused_for_a_run_of_bench(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With `collect --raw`, samples.csv would lack the tiers that `bench` measured."""
@@ -126,7 +126,9 @@ def test_collected_run_describes_the_machine_and_the_sources_that_were_measured(
     assert f"{run / 'env.json'}: no such file, and the run was" in capsys.readouterr().err
 
 
-def test_build_files_are_measured_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_build_files_change_the_source_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run is not resumed if a file has changed that says how modules are compiled or measured."""
     for part in benchrun.MEASURED:
         assert (ROOT / part).exists()
@@ -153,11 +155,11 @@ def test_invalid_samples_are_kept_aside_and_measured_again(machine: Machine) -> 
     machine.trouble["vm"] = truncate_raw_file
     assert machine.run_bench() == 1
     (run,) = machine.list_runs()
-    assert read_tiers(run) == ["native", "icount"]
+    assert read_sampled_tiers(run) == ["native", "icount"]
     assert (run / "raw" / "vm.refused-1" / "loop.csv").is_file()
     machine.trouble.clear()
     assert machine.run_bench("--resume", run.name) == 0
-    assert "native" not in machine.done and read_tiers(run) == list(TIERS)
+    assert "native" not in machine.done and read_sampled_tiers(run) == list(TIERS)
 
 
 def test_full_disk_during_collect_loses_no_samples(
@@ -202,7 +204,7 @@ def test_full_disk_during_measurement_keeps_complete_samples(
     monkeypatch.setattr(benchrun, "write_file_atomically", whole)
     machine.trouble.clear()
     assert machine.run_bench("--resume", run.name) == 0
-    assert "vm" not in machine.done and read_tiers(run) == list(TIERS)
+    assert "vm" not in machine.done and read_sampled_tiers(run) == list(TIERS)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +244,7 @@ def test_resuming_with_another_kernel_build_is_refused(
     (run,) = machine.list_runs()
     assert machine.run_bench("--resume", run.name) == 2
     assert "has release 6.1.0-next now" in capsys.readouterr().err
-    assert "icount" not in machine.done and read_tiers(run) == ["native", "vm"]
+    assert "icount" not in machine.done and read_sampled_tiers(run) == ["native", "vm"]
 
 
 def test_boots_of_two_kernel_builds_are_not_combined(
@@ -292,7 +294,7 @@ def test_resumed_quick_run_stays_quick(
     (run,) = machine.list_runs()
     machine.trouble.clear()
     assert machine.run_bench("--resume", run.name) == 0
-    assert read_run_entry(run)["quick"] is True
+    assert read_env_json_run_entry(run)["quick"] is True
 
 
 def test_existing_run_directory_is_not_removed(machine: Machine, tmp_path: Path) -> None:
@@ -379,7 +381,9 @@ def test_missing_tiers_have_a_reason_and_a_command(
     assert run.has_samples()
 
 
-def test_newest_five_runs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_about_a_missing_run_names_five_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(benchrun, "LOCAL", tmp_path)
     with pytest.raises(UnableError, match=r"is missing; the latest runs are: none$"):
         benchrun.find_run_folder("x")

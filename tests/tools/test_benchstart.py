@@ -35,7 +35,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start_bench(checkout: Path, setup_exit_code: int) -> subprocess.CompletedProcess[str]:
+def run_bench_with_setup_exit_code(
+    checkout: Path, setup_exit_code: int
+) -> subprocess.CompletedProcess[str]:
     """Run scripts/bench, which `make bench` starts; `setup_exit_code` is the exit code of
     scripts/setup."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
@@ -43,8 +45,8 @@ def start_bench(checkout: Path, setup_exit_code: int) -> subprocess.CompletedPro
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
 
-def test_without_python_medians_are_printed(checkout: Path) -> None:
-    done = start_bench(checkout, 2)
+def test_bench_without_python_prints_medians(checkout: Path) -> None:
+    done = run_bench_with_setup_exit_code(checkout, 2)
     assert done.returncode == 2 and done.stdout == "medians of run\n"
     assert "apt-get install python3" in done.stderr
 
@@ -58,7 +60,7 @@ def test_error_names_an_unwritable_lock_of_builds(checkout: Path, lacks: str) ->
         lock.parent.touch()
     else:
         lock.mkdir(parents=True)
-    done = start_bench(checkout, 0)
+    done = run_bench_with_setup_exit_code(checkout, 0)
     why = "File exists" if lacks == "folder" else "Is a directory"
     said = f"bench: {lock} cannot be written to ({why}): remove build/native\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
@@ -66,7 +68,7 @@ def test_error_names_an_unwritable_lock_of_builds(checkout: Path, lacks: str) ->
 
 def test_failed_build_prints_the_packages_to_install(checkout: Path) -> None:
     (checkout / "bin/make").write_text("#!/bin/sh\nexit 1\n")
-    done = start_bench(checkout, 0)
+    done = run_bench_with_setup_exit_code(checkout, 0)
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be built without packages: apt-get install gcc make" in done.stderr
 
@@ -80,7 +82,7 @@ def test_incomplete_setup_does_not_end_the_script(
     python = checkout / "bin" / "python3"
     python.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
     python.chmod(0o755)
-    done = start_bench(checkout, setup)
+    done = run_bench_with_setup_exit_code(checkout, setup)
     assert done.returncode == exit_code and expected in done.stderr
     assert done.stdout == ("scripts/kmarkers bench --quick\n" if exit_code == 7 else "")
 
@@ -103,7 +105,7 @@ def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, charac
 
 def test_error_names_an_unwritable_checkout(checkout: Path) -> None:
     (checkout / "results").touch()
-    done = start_bench(checkout, 0)
+    done = run_bench_with_setup_exit_code(checkout, 0)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr

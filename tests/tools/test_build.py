@@ -112,7 +112,7 @@ def test_module_outside_the_tree_is_built_against_kmarkers(
     assert (builds.words, builds.binds) == (["-s"], [])
 
 
-def test_what_a_build_uses_is_locked(builds: FakeModuleBuilds, tmp_path: Path) -> None:
+def test_build_locks_its_kernel_and_modules(builds: FakeModuleBuilds, tmp_path: Path) -> None:
     """During a build, no other process replaces the kernel, removes the objects of the module, or
     builds kmarkers anew. Two modules can be built against kmarkers at the same time."""
     assert isinstance(builds.make, threading.Event)

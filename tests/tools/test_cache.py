@@ -48,7 +48,7 @@ def list_paths_below(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
-def test_different_paths_have_different_file_names() -> None:
+def test_different_paths_flatten_to_different_names() -> None:
     assert cache.flatten_path(Path("/srv/tree")) == "srv-tree"
     paths = {Path(f"/x{''.join(part)}y").resolve() for part in product("a-_/", repeat=4)}
     assert len({cache.flatten_path(path) for path in paths}) == len(paths)
@@ -70,14 +70,14 @@ def test_directory_with_foreign_files_is_not_claimed_or_cleaned(
     assert list_paths_below(user_directory) == before
 
 
-def test_tag_of_an_earlier_version_is_accepted(user_directory: Path) -> None:
+def test_cache_tag_of_an_earlier_version_is_accepted(user_directory: Path) -> None:
     was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
     (user_directory / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
     assert cache.is_cache_tagged()
     cache.tag_cache_dir()
 
 
-def test_clean_without_a_cache_directory_does_nothing(
+def test_lab_clean_without_a_cache_directory_does_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "none"))
@@ -85,7 +85,7 @@ def test_clean_without_a_cache_directory_does_nothing(
     assert list_paths_below(tmp_path) == set()
 
 
-def test_clean_removes_all_files_of_kmarkers(
+def test_lab_clean_removes_all_files_of_kmarkers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
@@ -98,7 +98,7 @@ def test_clean_removes_all_files_of_kmarkers(
     assert not mirror.cache.exists()
 
 
-def list_cache_names_in_sources(kernel: str) -> set[str]:
+def list_cache_file_names_in_sources(kernel: str) -> set[str]:
     """Return the names of the files and folders in the cache directory that occur in the sources of
     kmtools. Expressions in braces (of f-strings) are replaced by `kernel`."""
     names = {f"{unpack.get_build_lock_name(kernel)}.lock"}
@@ -111,7 +111,7 @@ def list_cache_names_in_sources(kernel: str) -> set[str]:
     return names
 
 
-def leave_temporary_file(
+def leave_temporary_file_as_if_killed(
     directory: Path, monkeypatch: pytest.MonkeyPatch, write_file: Callable[[], None]
 ) -> None:
     """Call a function that writes a temporary file and renames it. As in a process that is killed
@@ -120,13 +120,13 @@ def leave_temporary_file(
     class Killed(BaseException):
         pass
 
-    def raise_killed(*_: object, **__: object) -> None:
+    def raise_killed_exception(*_: object, **__: object) -> None:
         raise Killed
 
     before = list_paths_below(directory)
     with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
         for name in ("rename", "replace", "unlink", "remove"):
-            patch.setattr(os, name, raise_killed)
+            patch.setattr(os, name, raise_killed_exception)
         with pytest.raises(Killed):
             # The temporary file of tag_cache_dir() is named after the thread. A later call in the
             # thread of the test must use another file.
@@ -134,20 +134,20 @@ def leave_temporary_file(
     assert len(list_paths_below(directory) - before) == 1
 
 
-def test_clean_removes_all_names_in_the_sources(
+def test_lab_clean_removes_all_cache_files_in_the_sources(
     tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`lab clean` removes each folder, lock and file of the cache directory that the sources of the
     tools name, and the temporary files that a killed process leaves there."""
     cache_directory.mkdir()
-    leave_temporary_file(cache_directory, monkeypatch, cache.tag_cache_dir)
+    leave_temporary_file_as_if_killed(cache_directory, monkeypatch, cache.tag_cache_dir)
     cache.tag_cache_dir()
-    names = list_cache_names_in_sources(catalogue.get_default_kernel_name())
+    names = list_cache_file_names_in_sources(catalogue.get_default_kernel_name())
     assert {"apt", "kvm", "kvm.lock", "checkpatch.lock", "accel.json"} < names
     for name in names:
         if Path(name).suffix == ".json":
             write_file = functools.partial(write_file_atomically, cache_directory / name, "{}")
-            leave_temporary_file(cache_directory, monkeypatch, write_file)
+            leave_temporary_file_as_if_killed(cache_directory, monkeypatch, write_file)
         if Path(name).suffix in (".lock", ".log", ".json"):
             (cache_directory / name).touch()
         else:
@@ -157,7 +157,7 @@ def test_clean_removes_all_names_in_the_sources(
 
 
 @pytest.mark.parametrize("lock", ["kvm", "fetch", "checkpatch", "root-s", "build-k"])
-def test_clean_waits_for_locks(
+def test_lab_clean_waits_for_locks(
     tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
     """While another process holds a lock, `lab clean` removes nothing."""
@@ -174,7 +174,7 @@ def test_clean_waits_for_locks(
     assert list_paths_below(tmp_path) == set()
 
 
-def test_clean_waits_for_a_build_that_begins_while_it_waits(
+def test_lab_clean_waits_for_a_build_that_begins_while_it_waits(
     tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While `lab clean` waits for one lock, a build makes a lock file with a new name. `lab clean`
@@ -195,7 +195,7 @@ def test_clean_waits_for_a_build_that_begins_while_it_waits(
     assert list_paths_below(tmp_path) == set()
 
 
-def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
+def test_lab_clean_keeps_the_lock_of_a_build_that_begins_meanwhile(
     tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`lab clean` also keeps CACHEDIR.TAG, without which the build can take no further lock."""
@@ -212,7 +212,7 @@ def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
         assert list_paths_below(cache_directory) == {"build-new.lock", cache.TAG}
 
 
-def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
     kernels.ensure_kernel_is_unpacked(ENTRY)
     for name in ("mail.log", "notes/apt"):

@@ -15,7 +15,7 @@ from kmtools.base.errors import FailedError
 from kmtools.cli import main
 from kmtools.lab.result import Result
 from kmtools.measure import caches, guest
-from nativeprograms import KMBENCH, read_env_file
+from nativeprograms import KMBENCH, read_env_of_raw_folder
 from verdictrows import make_tier
 
 MIB = 1 << 20
@@ -35,7 +35,7 @@ FILE *fopen(const char *path, const char *mode)
 
 
 @pytest.mark.usefixtures("native_programs")
-def test_env_of_kmbench_has_the_sizes_of_buffer_and_cache(tmp_path: Path) -> None:
+def test_env_file_of_kmbench_has_buffer_and_cache_sizes(tmp_path: Path) -> None:
     """The buffer takes at most a quarter of the available memory. The env file has the size of the
     buffer only if a benchmark used the buffer."""
     (tmp_path / "fopen.c").write_text(FOPEN)
@@ -48,7 +48,7 @@ def test_env_of_kmbench_has_the_sizes_of_buffer_and_cache(tmp_path: Path) -> Non
     for name in ("cold-branch", "empty-loop"):
         words = [KMBENCH, "run", name, "--blocks", "1", "--out", tmp_path / name]
         subprocess.run(words, env=env, capture_output=True, check=True)
-        found.append(read_env_file(tmp_path / name))
+        found.append(read_env_of_raw_folder(tmp_path / name))
     if found[0]["emulated"] == "1":
         pytest.skip("an emulated CPU has no caches")
     assert found[0]["cold_buffer_bytes"] == str(32 * MIB)
@@ -190,7 +190,7 @@ def test_a_row_with_a_small_buffer_has_a_caveat(
     """In a run whose buffer is too small for the last-level cache, rows of variants that read the
     buffer have a caveat in table, page and summary. Other rows, and rows of a run with a larger
     buffer, have no caveat."""
-    raw = rawdata.write_tier(
+    raw = rawdata.write_raw_folder(
         tmp_path / "raw",
         benches=[bench for bench in rawdata.BENCHES if bench.name == "cold-branch"],
         cold_buffer_bytes=str(buffer * MIB),

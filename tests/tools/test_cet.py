@@ -49,7 +49,7 @@ def make_boot_result(folder: Path, console: str, status: str, exit_code: int | N
     return Result(out=folder, exit_code=exit_code)
 
 
-def test_boot_passes_if_a_call_that_skips_endbr_crashes(tmp_path: Path) -> None:
+def test_cet_boot_passes_if_a_call_that_skips_endbr_crashes(tmp_path: Path) -> None:
     tally = cet.judge_skipped_endbr(make_boot_result(tmp_path, MISSED, STARTED, None))
     assert not tally.failed
     assert tally.passed == 5
@@ -65,7 +65,7 @@ def test_boot_passes_if_a_call_that_skips_endbr_crashes(tmp_path: Path) -> None:
         (MISSED, "", None, "no call of a function with ENDBR succeeded"),
     ],
 )
-def test_boot_without_the_expected_crash_fails(
+def test_cet_boot_without_the_expected_crash_fails(
     tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
 ) -> None:
     tally = cet.judge_skipped_endbr(make_boot_result(tmp_path, console, status, exit_code))
@@ -129,14 +129,16 @@ def test_bochs_settings_have_processor_and_serial_files(
         (tree / file).touch()
     steps: list[str] = []
 
-    def run_fake_step(tree: Path, binds: object, command: Sequence[str], log: Path) -> int:
+    def record_and_fail_iso_step(
+        tree: Path, binds: object, command: Sequence[str], log: Path
+    ) -> int:
         steps.append(command[2])
         log.write_text("xorriso: no space left\n")
         return int("fail" in steps)
 
     monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: tree)
     monkeypatch.setattr(bochs, "read_bochs_version", lambda tree: "3.0")
-    monkeypatch.setattr(chroot, "run_in_chroot", run_fake_step)
+    monkeypatch.setattr(chroot, "run_in_chroot", record_and_fail_iso_step)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     kernel, initramfs = tmp_path / "vmlinuz", tmp_path / "initramfs"

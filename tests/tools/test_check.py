@@ -72,7 +72,7 @@ def test_timing_sensitive_suites_run_alone() -> None:
 
 
 @pytest.mark.parametrize("set_name", ["short", "full"])
-def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
+def test_two_processes_share_suites_evenly(set_name: str, tmp_path: Path) -> None:
     """Two simulated processes run suites that take 0.5, 1.5 or 2.5 times their usual times. Each
     process takes at most 1.1 times half of the total time, or as long as the longest chain of two
     suites that run one after the other."""
@@ -146,7 +146,7 @@ def test_every_test_in_the_registry_is_valid_and_makes_suites(row: registry.Test
     assert registry.make_suites_of_tests([row], SuiteRequest("full", "a", {}))
 
 
-def test_names_of_tests_are_unique() -> None:
+def test_names_of_registered_tests_are_unique() -> None:
     names = [row.name for row in registry.list_tests()]
     assert len(set(names)) == len(names) > 60
 
@@ -179,7 +179,9 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
         (["native-*san"], {"native-asan", "native-ubsan", "native-tsan"}),
     ],
 )
-def test_pattern_selects_tests_by_name_and_group(patterns: list[str], wanted: set[str]) -> None:
+def test_pattern_of_check_selects_tests_by_name_and_group(
+    patterns: list[str], wanted: set[str]
+) -> None:
     assert {row.name for row in registry.select_tests(patterns, "short")} == wanted
 
 
@@ -339,7 +341,7 @@ def test_bad_exit_code_of_pytest_is_a_failure(
     assert suites_of_check.run_pytest(tmp_path / "scripts.log") == Tally(1, failed)
 
 
-def test_obstacle_without_root_names_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_obstacle_without_root_names_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert "sudo" in chroot.find_chroot_obstacle()
@@ -364,7 +366,7 @@ def test_check_reports_that_the_machine_forbids_mounts(monkeypatch: pytest.Monke
     chroot.find_chroot_obstacle.cache_clear()
 
 
-def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
+def test_check_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     (tmp_path / "x" / "boot").mkdir(parents=True)
     status = tmp_path / "x" / "boot" / "status.log"

@@ -20,7 +20,7 @@ PROGRAMS = {
 
 
 @pytest.fixture
-def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fake_chroot_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put the scripts of PROGRAMS into a directory at the head of PATH, and pretend to be root;
     return the directory."""
     directory = tmp_path / "bin"
@@ -40,7 +40,7 @@ def write_script(program: Path, script: str) -> None:
 
 
 def test_exit_code_of_a_command_in_a_chroot_is_returned(
-    fake_programs: Path, tmp_path: Path
+    fake_chroot_programs: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
     for code in (0, 1, 2, 125):
@@ -49,7 +49,9 @@ def test_exit_code_of_a_command_in_a_chroot_is_returned(
     assert log.read_text() == "said 0\nsaid 1\nsaid 2\nsaid 125\n"
 
 
-def test_tree_is_locked_while_a_command_runs_in_it(fake_programs: Path, tmp_path: Path) -> None:
+def test_tree_is_locked_while_a_command_runs_in_it(
+    fake_chroot_programs: Path, tmp_path: Path
+) -> None:
     """Other commands may run in the tree at the same time, but no process may replace it."""
     lock = tmp_path / "cache" / "suite-bookworm.lock"
     tree = tmp_path / "bookworm"
@@ -70,9 +72,9 @@ def test_tree_is_locked_while_a_command_runs_in_it(fake_programs: Path, tmp_path
     ],
 )
 def test_failed_mount_of_a_chroot_raises_an_error(
-    fake_programs: Path, tmp_path: Path, program: str, script: str, why: str
+    fake_chroot_programs: Path, tmp_path: Path, program: str, script: str, why: str
 ) -> None:
-    write_script(fake_programs / program, script)
+    write_script(fake_chroot_programs / program, script)
     with pytest.raises(UnableError, match=f"no command can run in a chroot in {tmp_path}: {why}"):
         chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
 

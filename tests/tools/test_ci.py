@@ -34,7 +34,7 @@ def run_ci_compare_script(*arguments: object, **env: str) -> subprocess.Complete
 def runs(tmp_path: Path) -> list[Path]:
     """Write five simulated runs. Every second run has another CPU model, on which one variant costs
     1 % more."""
-    return manyruns.write_runs(tmp_path / "runs", 5)
+    return manyruns.write_simulated_runs(tmp_path / "runs", 5)
 
 
 def test_compare_script_fails_if_a_row_became_costlier(runs: list[Path], tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_compare_script_fails_if_a_row_became_costlier(runs: list[Path], tmp_pat
     )
 
 
-def test_action_and_template_call_the_compare_script() -> None:
+def test_github_action_and_gitlab_template_call_compare_sh() -> None:
     for name in ("action.yml", "gitlab.yml"):
         text = (CI / name).read_text()
         assert len(CALL.findall(text)) == 1 and "scripts/setup" in text
@@ -80,12 +80,12 @@ def test_missing_package_does_not_end_the_job_before_the_comparison(
     assert subprocess.run(["sh", "-e", "-c", command], env=env, check=False).returncode == ended
 
 
-def test_artifacts_of_the_template_are_in_the_output_folder() -> None:
+def test_gitlab_artifacts_are_in_the_output_folder() -> None:
     artifacts = (CI / "gitlab.yml").read_text().partition("artifacts:")[2]
     assert "[$OUT]" in artifacts and "junit: $OUT/comparison.xml" in artifacts
 
 
-def test_templates_run_every_part_of_the_test_script() -> None:
+def test_ci_templates_run_every_part_of_ci_test_sh() -> None:
     usage = (CI / "test.sh").read_text()
     listed = re.search(r"^# usage: ci/test\.sh (\S+)", usage, re.M)
     assert listed

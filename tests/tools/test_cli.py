@@ -22,7 +22,7 @@ from kmtools.lab import build, shell
 from kmtools.measure.rundir import RunError
 
 
-def register_try_out_command(
+def replace_commands_by_try_out(
     monkeypatch: pytest.MonkeyPatch, run_command: Callable[[], int | None]
 ) -> None:
     """Replace all subcommands by one, `try out`, which calls the function `run_command`."""
@@ -78,7 +78,7 @@ def test_each_result_and_error_of_a_command_has_its_exit_code(
     exit_code: int,
     expected: str,
 ) -> None:
-    register_try_out_command(monkeypatch, run_command)
+    replace_commands_by_try_out(monkeypatch, run_command)
     before = signal.getsignal(signal.SIGTERM)
     assert cli.main(["try", "out", "--number", "3"]) == exit_code
     assert signal.getsignal(signal.SIGTERM) is before
@@ -89,7 +89,7 @@ def test_each_result_and_error_of_a_command_has_its_exit_code(
 def test_unknown_command_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
+    replace_commands_by_try_out(monkeypatch, make_raising_function(AssertionError()))
     for words in (["try"], ["try", "in"], []):
         assert cli.main(words) == 2
         said = capsys.readouterr().err
@@ -105,7 +105,7 @@ def test_command_group_without_subcommand_is_refused(capsys: pytest.CaptureFixtu
 def test_help_lists_commands_and_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
+    replace_commands_by_try_out(monkeypatch, make_raising_function(AssertionError()))
     for words in (["--help"], ["try", "-h"]):
         assert cli.main(words) == 0
         assert "  try out  tries things\n" in capsys.readouterr().out
@@ -119,7 +119,7 @@ def test_help_lists_commands_and_options(
 def test_help_of_an_unknown_command_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
+    replace_commands_by_try_out(monkeypatch, make_raising_function(AssertionError()))
     for asked in ([*arguments, "--help"], ["-h", *arguments]):
         assert cli.main(asked) == 2
         said = (
@@ -252,7 +252,7 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     assert found.returncode == 0 and "PATTERN" in found.stdout
 
 
-def measure_program_cpu_seconds(*argv: str | Path) -> float:
+def run_and_measure_cpu_seconds(*argv: str | Path) -> float:
     """Run a program and return the CPU time that it used, in seconds."""
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -268,8 +268,8 @@ def test_help_takes_little_cpu_time() -> None:
     python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
     pairs = [
         (
-            measure_program_cpu_seconds(python, ROOT / "scripts" / "kmarkers", "--help"),
-            measure_program_cpu_seconds(python, "-c", "pass"),
+            run_and_measure_cpu_seconds(python, ROOT / "scripts" / "kmarkers", "--help"),
+            run_and_measure_cpu_seconds(python, "-c", "pass"),
         )
         for _ in range(9)
     ]
@@ -279,7 +279,7 @@ def test_help_takes_little_cpu_time() -> None:
     )
 
 
-def test_command_starts_with_the_rest_of_an_environment(tmp_path: Path) -> None:
+def test_command_starts_with_an_incomplete_venv(tmp_path: Path) -> None:
     """An interrupted removal of build/venv may leave a Python without pyvenv.cfg in it. The command
     restarts itself once with this Python, not again and again."""
     for name in ("scripts/kmtools", "build/venv/bin"):

@@ -84,7 +84,7 @@ def test_clock_step_of_few_values_is_their_common_divisor() -> None:
 
 
 @pytest.mark.parametrize(("added_distances", "step"), [([], 1), ([12], 1), ([12, 12], 12)])
-def test_clock_step_is_the_distance_of_more_than_one_pair(
+def test_distance_that_occurs_once_is_no_clock_step(
     added_distances: list[int], step: float
 ) -> None:
     """The distances of neighbouring durations are multiples of 12, rounded up or down by one tick.

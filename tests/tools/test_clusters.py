@@ -91,9 +91,7 @@ def test_progress_is_the_larger_share_of_clusters_or_of_time(
     assert [done / total for done, total, _ in clock.shown] == [1 / 64, 0.25, 0.5, 0.75]
 
 
-def test_steering_chooses_next_benchmarks_and_ends_the_run(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+def test_choose_benchmarks_steers_and_ends_a_measurement(tmp_path: Path, clock: FakeClock) -> None:
     """Clusters that were complete before are not measured again, but choose_benchmarks() is
     called for them."""
     ended: list[tuple[str, int]] = []
@@ -119,7 +117,7 @@ def test_steering_chooses_next_benchmarks_and_ends_the_run(
     assert not directory.exists()
 
 
-def test_each_line_of_a_program_is_read() -> None:
+def test_each_output_line_of_a_program_is_read() -> None:
     """Lines of stdout and stderr are read, including a last line without a line feed and bytes that
     are not UTF-8."""
     lines: list[str] = []

@@ -23,7 +23,7 @@ LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 
 @pytest.fixture
 def raw_directory(tmp_path: Path) -> Path:
-    return rawdata.write_tier(tmp_path / "raw", blocks=4, benches=[LOOP], emulated="0")
+    return rawdata.write_raw_folder(tmp_path / "raw", blocks=4, benches=[LOOP], emulated="0")
 
 
 def run_collect(tmp_path: Path, *raws: str, name: str = "one") -> int:
@@ -161,7 +161,7 @@ def test_collect_refuses_an_unknown_tier(tmp_path: Path, raw_directory: Path) ->
 
 
 def test_unit_of_icount_samples_is_instructions(tmp_path: Path) -> None:
-    raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], exact=True)
+    raw = rawdata.write_raw_folder(tmp_path / "raw", blocks=2, benches=[LOOP], exact=True)
     assert run_collect(tmp_path, f"icount={raw}") == 0
     rows = read_merged_samples(tmp_path)
     assert all(row["unit"] == "instructions" and int(row["value"]) > 0 for row in rows)
@@ -172,7 +172,7 @@ def test_unit_of_icount_samples_is_instructions(tmp_path: Path) -> None:
 def test_cycle_counts_of_an_emulated_cpu_are_dropped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], emulated="1")
+    raw = rawdata.write_raw_folder(tmp_path / "raw", blocks=2, benches=[LOOP], emulated="1")
     path = raw / "loop.csv"
     lines = path.read_text().splitlines()
     fields = lines[4].split(",")
@@ -293,7 +293,7 @@ def write_raws_of_two_tiers(tmp_path: Path, *machines: str) -> list[collect.RawD
         raw = tmp_path / tier
         for number in range(1, index + 2):
             part = raw / f"process-{number}"
-            rawdata.write_tier(part, 2, 7, [LOOP], emulated="0")
+            rawdata.write_raw_folder(part, 2, 7, [LOOP], emulated="0")
         if machine:
             (raw / "machine").write_text(machine)
         raws.append(collect.load_raw_folder(tier, raw))
@@ -315,7 +315,9 @@ def test_clusters_of_two_environments_are_refused(
     raw = tmp_path / "vm"
     for number in (1, 2, 3):
         own = changed_env if number == 3 else {}
-        rawdata.write_tier(raw / f"process-{number}", 2, 7, [LOOP], emulated="0", kernel="6.1-test")
+        rawdata.write_raw_folder(
+            raw / f"process-{number}", 2, 7, [LOOP], emulated="0", kernel="6.1-test"
+        )
         env = raw / f"process-{number}" / "env"
         for key, value in own.items():
             text = re.sub(f"^{key}=.*$", f"{key}={value}", env.read_text(), flags=re.M)
@@ -411,12 +413,12 @@ def test_run_without_tiers_or_variants_is_reported(
 
 
 @pytest.mark.parametrize("value", ["1", 1, "y", " Yes\n", "TRUE", True])
-def test_yes_true_and_1_are_parsed_as_true(value: object) -> None:
+def test_env_json_values_yes_true_and_1_mean_true(value: object) -> None:
     assert rundir.means_true(value)
     assert not any(map(rundir.means_true, ("0", 0, "", None, "n", "on", 10, False, "yes!")))
 
 
-def test_tiers_are_sorted_in_the_order_of_tables() -> None:
+def test_tiers_are_sorted_by_environment_and_kernel() -> None:
     entries: list[dict[str, Any]]
     entries = [{"tier": tier, "kernel": kernel} for tier, kernel in (("icount", "a"), ("vm", "b"))]
     entries += [{"tier": "native", "kernel": kernel} for kernel in "zyx"]

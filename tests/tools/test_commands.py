@@ -58,7 +58,7 @@ from kmtools.runner import registry
           for text, value in (("vm=ssh://a/b=c", ("vm", "ssh://a/b=c")), ("cloud=debugfs", None))),
     ],
 )  # fmt: skip
-def test_arguments_of_five_options_are_parsed_or_refused(
+def test_option_values_are_parsed_or_refused(
     parse: Callable[[str], object], text: str, value: object
 ) -> None:
     if value is None:
@@ -262,7 +262,7 @@ def test_lab_commands_pass_arguments_to_kernel_functions(
     ]  # fmt: skip
 
 
-def make_command_times(*labels_and_numbers: str) -> list[CommandTime]:
+def make_one_second_times(*labels_and_numbers: str) -> list[CommandTime]:
     """Return a time of 1 s for each name LABEL BOOT [ROUND]."""
     words = [name.split() for name in labels_and_numbers]
     return [CommandTime(w[0], w[1], "6.1", 1.0, int([*w, "0"][2])) for w in words]
@@ -278,7 +278,7 @@ def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyP
         return labels[-1]
 
     monkeypatch.setattr("random.choice", choose_last_label)
-    times = make_command_times("a 1", "a 2", "b 3", "b 3", "b 3", "c 4", "c 5", "d 6")
+    times = make_one_second_times("a 1", "a 2", "b 3", "b 3", "b 3", "c 4", "c 5", "d 6")
     assert macro.choose_next_label(times) == "d"
     assert drawn == [["b", "d"]]
 
@@ -327,7 +327,7 @@ def test_macro_refuses_incomplete_arguments(
         ([], [], ""),
     ],
 )  # fmt: skip
-def test_macro_measures_20_runs_or_40_rounds(
+def test_macro_measures_20_runs_or_40_rounds_by_default(
     arguments: list[str],
     calls: list[object],
     expected: str,
@@ -339,11 +339,13 @@ def test_macro_measures_20_runs_or_40_rounds(
 
     def record_macro_arguments(path: Path, *more: object) -> list[CommandTime]:
         asked.append(more)
-        return make_command_times("a 1", "b 2")
+        return make_one_second_times("a 1", "b 2")
 
     monkeypatch.setattr(macro, "record_times", record_macro_arguments)
     monkeypatch.setattr(rounds, "record_rounds", record_macro_arguments)
-    monkeypatch.setattr(macro, "load_command_times", lambda path: make_command_times("a 1", "b 2"))
+    monkeypatch.setattr(
+        macro, "load_command_times", lambda path: make_one_second_times("a 1", "b 2")
+    )
     assert main(["macro", "--times", "t", *arguments]) == DONE
     assert asked == calls
     lines = capsys.readouterr().out.splitlines()
@@ -357,18 +359,18 @@ def test_macro_measures_20_runs_or_40_rounds(
     )
 
 
-def test_macro_prints_the_margin_of_rounds_only(
+def test_macro_prints_a_margin_for_rounds_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = [["a", "b", "c", "d", "e", "f", "g"], ["11", "22", "33", "44", "55", "66", "77"]]
     monkeypatch.setattr(analysed_rounds, "make_added_time_table", lambda times: table)
-    macro.print_comparisons(make_command_times("a 1 1"))
+    macro.print_comparisons(make_one_second_times("a 1 1"))
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "a   b    c   d   e   f  g", "11  22  33  44  55  66  77",
         f"margin: {analysed_rounds.MARGIN:g} % of the time that COMMAND takes in the state off",
     ]  # fmt: skip
-    macro.print_comparisons(make_command_times("a 1"))
+    macro.print_comparisons(make_one_second_times("a 1"))
     assert "margin" not in capsys.readouterr().out
 
 
@@ -380,7 +382,7 @@ def test_macro_prints_the_margin_of_rounds_only(
         (["times", "--out", "x"], "times accepts neither RUN_DIR nor --out"),
     ],
 )
-def test_only_the_document_reference_accepts_a_folder(
+def test_only_publish_reference_accepts_a_folder(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["publish", *arguments]) == UNABLE
@@ -391,18 +393,18 @@ def test_publish_calls_the_writer_of_each_document(monkeypatch: pytest.MonkeyPat
     calls: list[object] = []
     functions = {writer.partition(":")[2] for writer in publish.WRITERS.values()}
 
-    def make_module(name: str) -> SimpleNamespace:
-        def make_writer(function: str) -> Callable[[], None]:
+    def make_fake_writers_module(name: str) -> SimpleNamespace:
+        def make_recording_writer(function: str) -> Callable[[], None]:
             return lambda: calls.append(f"{name}:{function}")
 
-        own = {function: make_writer(function) for function in functions}
+        own = {function: make_recording_writer(function) for function in functions}
         reference = {
             "write_reference_run": lambda *args: calls.append(args),
             "REFERENCE": Path("ref"),
         }
         return SimpleNamespace(**own, **reference)
 
-    monkeypatch.setattr(publish, "import_module", make_module)
+    monkeypatch.setattr(publish, "import_module", make_fake_writers_module)
     for name in publish.WRITERS:
         assert main(["publish", name]) == DONE
     assert calls == [*publish.WRITERS.values()]
@@ -410,7 +412,7 @@ def test_publish_calls_the_writer_of_each_document(monkeypatch: pytest.MonkeyPat
     assert calls[-2:] == [(Path("a"), Path("ref")), (Path("a"), Path("o"))]
 
 
-def test_impact_without_rows_of_real_caches_fails(
+def test_impact_without_a_tier_with_real_caches_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If the run was quick, a line before the table says so."""
@@ -432,7 +434,7 @@ def test_impact_without_rows_of_real_caches_fails(
 
 @pytest.mark.parametrize("command", ["impact", "rates"])
 @pytest.mark.parametrize("text", ["{}", '{"tiers": [{"tier": "native"}]}'])
-def test_wrong_env_json_is_refused(
+def test_env_json_with_wrong_tiers_is_refused(
     command: str,
     text: str,
     tmp_path: Path,
@@ -652,7 +654,7 @@ def test_tier_that_is_not_measured_is_refused(
         ({"module": "m", "variants": ["v"]}, None),
     ],
 )
-def test_patterns_are_checked_against_the_names_that_are_known(
+def test_bench_patterns_are_checked_against_known_names(
     options: dict[str, object], call: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[object] = []
@@ -763,7 +765,7 @@ def test_report_with_medians_only_has_exit_code_2(
         (["--fleet", ""], "", True, [["--tools"], ["--fleet"], []]),
     ],
 )
-def test_check_runs_each_needed_form_of_setup_once(
+def test_check_runs_each_needed_setup_command_once(
     needs: list[str],
     kernel: str,
     full: bool,
@@ -850,11 +852,11 @@ def test_interrupted_copy_of_samples_leaves_the_earlier_ones(
 def test_module_files_are_recognised_by_their_suffix(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
-    def print_sites(files: object) -> int:
+    def record_site_files(files: object) -> int:
         asked.append(files)
         return 7
 
-    monkeypatch.setattr(results, "print_module_sites", print_sites)
+    monkeypatch.setattr(results, "print_module_sites", record_site_files)
     assert main(["sites", "a.ko", "b.ko.xz"]) == 7
     assert asked == [["a.ko", "b.ko.xz"]]
 

@@ -58,7 +58,7 @@ def write_raw_run(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENC
     process gets its own seed, which depends on `seed`. Return `path`."""
     for number in range(PROCESSES):
         part = path / f"process-{number + 1}"
-        rawdata.write_tier(part, BLOCKS, seed * PROCESSES + number, benches, emulated="0")
+        rawdata.write_raw_folder(part, BLOCKS, seed * PROCESSES + number, benches, emulated="0")
     return path
 
 
@@ -70,7 +70,7 @@ def make_seeded_run(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -
     return tmp_path / name
 
 
-def simulate_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
+def simulate_rows_of_run(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
     """Return the rows of a simulated run, in which the costs of one variant are multiplied by
     `factor`. No samples.csv is written."""
     loaded = collect.load_raw_folder(
@@ -89,7 +89,7 @@ def load_reference_rows() -> tuple[Row, ...]:
     )
 
 
-def read_grouped_rows() -> list[Row]:
+def read_rows_with_process_groups() -> list[Row]:
     """Return the rows of the reference run that at least GROUPS processes measured: only these rows
     can be divided into GROUPS groups of processes."""
     rows = [row for row in load_reference_rows() if row.processes >= GROUPS]
@@ -99,10 +99,10 @@ def read_grouped_rows() -> list[Row]:
     return rows
 
 
-def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
+def split_reference_run_in_halves() -> list[tuple[list[Row], list[Row]]]:
     """Return one pair of runs for each way to divide the reference run's process groups into two
     halves; each run has one half."""
-    rows, found = read_grouped_rows(), []
+    rows, found = read_rows_with_process_groups(), []
     for first in combinations(range(GROUPS), GROUPS // 2):
         if first[0] == 0:
             others = [n for n in range(GROUPS) if n not in first]
@@ -114,21 +114,23 @@ def select_process_groups(rows: Sequence[Row], group_numbers: Sequence[int]) -> 
     """Return `rows` with only the processes of the groups with these numbers; a group has
     consecutive processes."""
     return [
-        replace(row, values=row.values[np.isin(assign_process_groups(row), group_numbers)])
+        replace(row, values=row.values[np.isin(assign_processes_to_groups(row), group_numbers)])
         for row in rows
     ]
 
 
-def assign_process_groups(row: Row) -> np.ndarray:
+def assign_processes_to_groups(row: Row) -> np.ndarray:
     """Divide the processes that measured a row (a variant) into GROUPS groups; return for each
     process the number of its group."""
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
-def find_steady_row(steadiness_rank: int) -> RowName:
+def find_row_by_steadiness(steadiness_rank: int) -> RowName:
     """Return the name of the row (variant) with this rank, if rows are sorted by the spread between
     processes; rank 0 has the smallest spread."""
-    shares = [row for row in read_grouped_rows() if row.kind == SHARE and not row.is_clone]
+    shares = [
+        row for row in read_rows_with_process_groups() if row.kind == SHARE and not row.is_clone
+    ]
     spread, name = sorted(
         (float(np.std(row.values, ddof=1) / np.mean(row.values)), row.name) for row in shares
     )[steadiness_rank]
@@ -136,16 +138,16 @@ def find_steady_row(steadiness_rank: int) -> RowName:
     return name
 
 
-def select_alarms(compared: Sequence[Change]) -> list[Change]:
+def select_alarming_changes(compared: Sequence[Change]) -> list[Change]:
     """Return the changes among `compared` whose verdict is slower, faster, more or fewer."""
     return [change for change in compared if change.verdict in ALARMS]
 
 
 def test_halves_of_the_reference_run_raise_few_alarms() -> None:
     """Of all pairs of halves of the reference run, at most one in twenty may raise an alarm."""
-    pairs = split_reference_run()
+    pairs = split_reference_run_in_halves()
     assert len(pairs) == 35 and all(len(a) > 50 for a, _ in pairs)
-    loud = [pair for pair in pairs if select_alarms(changes.compare_rows(*pair))]
+    loud = [pair for pair in pairs if select_alarming_changes(changes.compare_rows(*pair))]
     assert len(loud) <= len(pairs) / 20
     # Without a margin, and with a 95 % interval for each row on its own, too many pairs would raise
     # an alarm.
@@ -163,11 +165,11 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
 def test_change_of_1_percent_is_detected_in_real_data(rank: int) -> None:
     """A steady row costs 1 % more in one half of the reference run. The row is slower in at least
     30 of 35 pairs of halves, and no other row raises an alarm."""
-    name = find_steady_row(rank)
+    name = find_row_by_steadiness(rank)
     found = 0
-    for a, b in split_reference_run():
+    for a, b in split_reference_run_in_halves():
         more = [replace(row, values=row.values * (1.01 if row.name == name else 1)) for row in b]
-        loud = select_alarms(changes.compare_rows(a, more))
+        loud = select_alarming_changes(changes.compare_rows(a, more))
         assert {change.name for change in loud} <= {name}
         found += any(change.name == name and change.verdict == SLOWER for change in loud)
     assert found >= 30
@@ -176,8 +178,8 @@ def test_change_of_1_percent_is_detected_in_real_data(rank: int) -> None:
 def test_at_most_one_of_twenty_simulated_pairs_raises_an_alarm(tmp_path: Path) -> None:
     loud = 0
     for pair in range(20):
-        a, b = (simulate_rows(tmp_path, 100 + 2 * pair + side) for side in (0, 1))
-        loud += bool(select_alarms(changes.compare_rows(a, b, margin=0.0)))
+        a, b = (simulate_rows_of_run(tmp_path, 100 + 2 * pair + side) for side in (0, 1))
+        loud += bool(select_alarming_changes(changes.compare_rows(a, b, margin=0.0)))
     assert loud <= 1
 
 
@@ -186,10 +188,13 @@ def test_change_of_1_percent_is_detected_in_simulated_runs(
     tmp_path: Path, factor: float, verdict: str
 ) -> None:
     for pair in range(5):
-        a, b = simulate_rows(tmp_path, 2 * pair), simulate_rows(tmp_path, 2 * pair + 1, factor)
+        a, b = (
+            simulate_rows_of_run(tmp_path, 2 * pair),
+            simulate_rows_of_run(tmp_path, 2 * pair + 1, factor),
+        )
         assert [
             (c.name.benchmark, c.name.variant, c.verdict)
-            for c in select_alarms(changes.compare_rows(a, b))
+            for c in select_alarming_changes(changes.compare_rows(a, b))
         ] == [(*INJECTED, verdict)]
 
 
@@ -321,7 +326,7 @@ LONG_TEXT = " ".join(["words"] * 16)
         ),
     ],
 )
-def test_texts_of_a_comparison_that_do_not_fit_are_counted(
+def test_omitted_texts_of_a_comparison_are_counted(
     texts: list[str], most_lines: int, lines: list[str]
 ) -> None:
     """The first text is always printed. The last of the allowed lines is for the number of omitted
@@ -337,7 +342,7 @@ def test_texts_of_a_comparison_that_do_not_fit_are_counted(
         *(((SHARE, EXACT), True, True), ((), False, False)),
     ],
 )
-def test_hints_of_a_comparison_fit_timed_and_counted_rows(
+def test_hints_of_a_comparison_depend_on_the_kinds_of_rows(
     kinds: Sequence[str], timed: bool, counted: bool
 ) -> None:
     """For rows that are times, a hint names the smallest detectable change: the margin, 0.1 %, plus
@@ -380,7 +385,7 @@ def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
     intervals are left out."""
     told = "would be detected in half of the rows"
 
-    def make_hints(*rows: Change) -> list[str]:
+    def list_hints_of_changes(*rows: Change) -> list[str]:
         a, b = (ComparedRun(name, {}, ()) for name in "ab")
         pair = RunPair(a, b, rows)
         return changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
@@ -397,17 +402,19 @@ def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
         make_interval_change(math.inf),
     ]
     timed = [make_interval_change(half) for half in (1.0, 5.0, 2.0)]
-    assert f"a change of 4.1 % {told}" in make_hints(*timed, *left_out)
-    assert f"a change of 10 % {told}" in make_hints(timed[1], *left_out)
-    assert all(told not in line for line in make_hints(*left_out))
+    assert f"a change of 4.1 % {told}" in list_hints_of_changes(*timed, *left_out)
+    assert f"a change of 10 % {told}" in list_hints_of_changes(timed[1], *left_out)
+    assert all(told not in line for line in list_hints_of_changes(*left_out))
 
 
 def test_row_with_large_numbers_fits_without_truncation() -> None:
     """A row fits although it has a cost of eleven digits, a wide interval and a note longer than a
     line."""
-    row = replace(find_reference_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
+    row = replace(
+        find_relative_cost_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0}
+    )
     (change,) = changes.compare_rows(
-        make_single_row_run(row), make_single_row_run(row, layouts={0: 1.0, 1: 1.9})
+        make_run_of_one_row(row), make_run_of_one_row(row, layouts={0: 1.0, 1: 1.9})
     )
     assert change.interval.half_width > 500
     shown = changetext.make_row_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
@@ -428,7 +435,7 @@ def test_names_of_a_run_are_escaped_in_html(tmp_path: Path) -> None:
     assert "x\\|y" in text.read_text()
 
 
-def make_line_edit(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
+def make_samples_csv_line_edit(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
     """Return a function that changes a line of samples.csv; lines count from 1."""
 
     def edit_samples(run: Path) -> None:
@@ -448,23 +455,26 @@ def truncate_samples_csv(run: Path) -> None:
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "cut": (truncate_samples_csv, "last line is incomplete (truncated?)"),
     "tier": (
-        make_line_edit(9, lambda s: s.replace("native", "vm", 1)),
+        make_samples_csv_line_edit(9, lambda s: s.replace("native", "vm", 1)),
         ":9: env.json has no tier 'vm'",
     ),
     "unit": (
-        make_line_edit(9, lambda s: s.replace("TSC cycles", "ns")),
+        make_samples_csv_line_edit(9, lambda s: s.replace("TSC cycles", "ns")),
         ":9: unit of 'loop' is 'ns', not 'TSC",
     ),
     "value": (
-        make_line_edit(7, lambda s: s.replace("TSC", "x,TSC")),
+        make_samples_csv_line_edit(7, lambda s: s.replace("TSC", "x,TSC")),
         ":7: row has 17 fields, not 16",
     ),
-    "empty": (make_line_edit(5, lambda s: ""), "samples of tier native, but env.json has"),
+    "empty": (
+        make_samples_csv_line_edit(5, lambda s: ""),
+        "samples of tier native, but env.json has",
+    ),
     "number": (
-        make_line_edit(5, lambda s: s.replace(",loop,", ",loop,9")),
+        make_samples_csv_line_edit(5, lambda s: s.replace(",loop,", ",loop,9")),
         ":5: layout is above 31",
     ),
-    "bytes": (make_line_edit(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
+    "bytes": (make_samples_csv_line_edit(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
 }
 
 
@@ -498,39 +508,39 @@ def test_compare_refuses_a_run_without_samples(
     assert "no such file; `kmarkers collect` writes this file" in capsys.readouterr().err
 
 
-def make_single_row_run(row: Row, **changed: object) -> list[Row]:
+def make_run_of_one_row(row: Row, **changed: object) -> list[Row]:
     """Return a run with the single row `row`, in which the fields `changed` are replaced."""
     return [replace(row, **changed)]  # type: ignore[arg-type]
 
 
-def find_reference_row() -> Row:
+def find_relative_cost_row() -> Row:
     """Return the first row of the reference run that has relative costs (the kind SHARE) and is
     not the row of a clone."""
     return next(row for row in load_reference_rows() if row.kind == SHARE and not row.is_clone)
 
 
 def test_rows_with_different_units_or_tiers_are_not_compared() -> None:
-    row = find_reference_row()
+    row = find_relative_cost_row()
     (found,) = changes.compare_rows(
-        make_single_row_run(row), make_single_row_run(row, unit="ticks (emulated)")
+        make_run_of_one_row(row), make_run_of_one_row(row, unit="ticks (emulated)")
     )
     assert (found.verdict, found.percent) == ("not comparable", None)
-    other = make_single_row_run(row, name=replace(row.name, tier="metal"))
-    assert [c.verdict for c in changes.compare_rows(make_single_row_run(row), other)] == [
+    other = make_run_of_one_row(row, name=replace(row.name, tier="metal"))
+    assert [c.verdict for c in changes.compare_rows(make_run_of_one_row(row), other)] == [
         "missing",
         "new",
     ]
 
 
-def test_rows_are_matched_by_kernel() -> None:
-    row = find_reference_row()
+def test_compared_rows_are_matched_by_kernel() -> None:
+    row = find_relative_cost_row()
     both = [replace(row, kernel="6.1"), replace(row, kernel="6.12")]
     found = changes.compare_rows(both, list(reversed(both)))
     assert [(c.a.kernel, c.b.kernel) for c in found if c.a and c.b] == [("6.1",) * 2, ("6.12",) * 2]
-    found = changes.compare_rows(both, make_single_row_run(row, kernel="5.10"))
+    found = changes.compare_rows(both, make_run_of_one_row(row, kernel="5.10"))
     assert sorted(c.verdict for c in found) == ["missing", "missing", "new"]
     (found_one,) = changes.compare_rows(
-        make_single_row_run(row, kernel="6.1"), make_single_row_run(row, kernel="5.10")
+        make_run_of_one_row(row, kernel="6.1"), make_run_of_one_row(row, kernel="5.10")
     )
     assert found_one.percent == 0
 
@@ -543,9 +553,9 @@ def test_rows_are_matched_by_kernel() -> None:
 def test_instruction_counts_are_compared_exactly(
     before: tuple[int, int], after: tuple[int, int], verdict: str
 ) -> None:
-    row = replace(find_reference_row(), kind=EXACT)
+    row = replace(find_relative_cost_row(), kind=EXACT)
     a, b = (
-        make_single_row_run(row, lo=float(lo), hi=float(hi), cost=float(lo))
+        make_run_of_one_row(row, lo=float(lo), hi=float(hi), cost=float(lo))
         for lo, hi in (before, after)
     )
     (found,) = changes.compare_rows(a, b)
@@ -745,8 +755,8 @@ def test_change_is_unresolved_if_the_clone_changes_as_much() -> None:
 
 
 def test_comparison_of_more_rows_has_wider_intervals() -> None:
-    row = replace(find_reference_row(), resolution=0.0)
-    alone = changes.compare_rows(make_single_row_run(row), make_single_row_run(row))[0].interval
+    row = replace(find_relative_cost_row(), resolution=0.0)
+    alone = changes.compare_rows(make_run_of_one_row(row), make_run_of_one_row(row))[0].interval
     names = [replace(row.name, variant=f"v{n}") for n in range(50)]
     many = [replace(row, name=name) for name in names]
     assert changes.compare_rows(many, many)[0].interval.half_width > 1.5 * alone.half_width
@@ -754,7 +764,7 @@ def test_comparison_of_more_rows_has_wider_intervals() -> None:
 
 def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> None:
     """A row of one process has eight or nine clusters: stretches of neighbouring blocks."""
-    folder = rawdata.write_tier(tmp_path / "vm", 80, 3, BENCHES, emulated="0")
+    folder = rawdata.write_raw_folder(tmp_path / "vm", 80, 3, BENCHES, emulated="0")
     loaded = collect.load_raw_folder("native", folder)
     rows = make_run_rows(
         loaded.rows, [loaded.tier], verdicts.compute_results(loaded.rows, [loaded.tier])
@@ -762,7 +772,9 @@ def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> Non
     assert {(row.processes, len(row.values)) for row in rows} <= {(1, 8), (1, 9)}
     found = changes.compare_rows(rows, rows)
     assert {c.note for c in found} == {"one process"}
-    assert not np.isnan([c.percent or 0 for c in found]).any() and not select_alarms(found)
+    assert not np.isnan([c.percent or 0 for c in found]).any() and not select_alarming_changes(
+        found
+    )
 
 
 def make_timed_row(
@@ -1163,7 +1175,7 @@ def test_row_of_up_to_80_columns_is_printed_in_one_line(over: int, split: bool) 
         assert len(lines[2]) == 80
 
 
-def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
+def test_rows_of_a_comparison_are_shown_up_to_a_line_limit() -> None:
     """The limit includes three lines above the first benchmark, and one line below the last row if
     rows are omitted."""
     rows = [make_row_change(f"v{n}", float(n if n % 2 else -n), SLOWER) for n in range(1, 11)]
@@ -1213,7 +1225,7 @@ def test_runs_of_the_same_name_are_printed_with_their_paths(
         (["z", ""], ""),
     ],
 )
-def test_runs_need_a_row_that_can_be_compared(rows: Sequence[str], why: str) -> None:
+def test_compared_runs_need_a_comparable_row(rows: Sequence[str], why: str) -> None:
     """Each text in `rows` is the reason why a row is not comparable, or is empty."""
     made = [
         replace(make_row_change("v", 0.0, "not comparable" if text else SLOWER), note=text)

@@ -73,7 +73,7 @@ def test_a_changing_frequency_does_not_bias_core_cycles(noise_kind: str) -> None
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 
 
-def test_one_core_cycle_ratio_per_run_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_detects_one_core_cycle_ratio_per_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all blocks are converted by the ratio of the run, too few intervals contain the true cost,
     and the estimated cost is biased."""
     monkeypatch.setattr(

@@ -60,7 +60,7 @@ def test_suite_counts_fails_on_a_missing_variant(valid_counts: Counts) -> None:
     assert len(judge_added_instructions(valid_counts).failed) == 1
 
 
-def test_suite_counts_fails_without_a_successor_of_a_published_number() -> None:
+def test_suite_counts_fails_if_a_published_number_is_not_repeated() -> None:
     """The suite fails for each published number whose measurement no benchmark repeats. One number
     is exempt, because its benchmark needs a second CPU."""
     tally = Tally()
@@ -115,7 +115,7 @@ def test_blocks_with_different_slopes_have_no_common_slope() -> None:
         assert not counts.find_common_slopes(noise) - {576}
 
 
-def test_two_boots_leave_one_common_slope() -> None:
+def test_only_the_true_slope_is_common_to_two_boots() -> None:
     """If the same window is longer in all blocks of a boot, the three pairs of windows give three
     slopes, each common to all blocks. Only the true slope is common to two boots."""
     first = counts.find_common_slopes(make_counted_blocks(576, "cccc"))
@@ -123,7 +123,7 @@ def test_two_boots_leave_one_common_slope() -> None:
     assert first & counts.find_common_slopes(make_counted_blocks(576, "aaaa")) == {576}
 
 
-def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
+def judge_marker_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
     """Judge the counts of two simulated boots; return the failures. A marker event takes `cost`
     instructions, and a tracepoint event takes 595. `marker` and `event` are the values of `longer`
     for make_counted_blocks(), one value for each boot."""
@@ -145,15 +145,15 @@ def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> 
 
 def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
     longer = ("cccc", "ccab"), ("aaaa", "aacb")
-    assert judge_events(*longer, 576) == []
+    assert judge_marker_events(*longer, 576) == []
     said = ["marker-enabled/marker-event adds 593.0 instructions, trace-event 592.0"]
-    assert judge_events(*longer, 596) == said
+    assert judge_marker_events(*longer, 596) == said
 
 
 def test_suite_counts_fails_if_an_event_has_several_counts() -> None:
     """The suite fails if an event has several possible counts in both boots, or one count in each
     boot but different counts in the two boots."""
-    said = judge_events(("----", "----"), ("aaaa", "aaaa"), 576)
+    said = judge_marker_events(("----", "----"), ("aaaa", "aaaa"), 576)
     assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"
     key = ("marker-enabled", "trace-event")
     differing = counts.judge_instruction_counts(
@@ -162,7 +162,7 @@ def test_suite_counts_fails_if_an_event_has_several_counts() -> None:
     assert "/".join(key) + ": the counts of the two boots differ: [595.0, 596.0]" in differing
 
 
-def test_limit_of_a_variadic_marker_is_the_documented_one() -> None:
+def test_instruction_limit_of_variadic_marker_is_documented() -> None:
     text = " ".join((ROOT / "Documentation" / "markers.md").read_text().split())
     more, peer = counts.TRACEPOINTS["marker-1-probe"]
     assert peer == "tracepoint" and f"variable arguments at most {more} more." in text

@@ -23,7 +23,7 @@ WORDS = (b"nan", b"-1", b"1e99", b"9" * 40, b"<script>alert(1)</script>", b"", b
 LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "x": 2.0})
 
 
-def make_random_damage(text: bytes, rng: random.Random) -> bytes:
+def damage_bytes_at_random(text: bytes, rng: random.Random) -> bytes:
     """Return `text`, the bytes of a file, with random damage: truncated, a field or byte replaced,
     a line doubled or removed."""
     kind = rng.randrange(5)
@@ -44,15 +44,15 @@ def make_random_damage(text: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def sound_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undamaged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sound")
-    raw = rawdata.write_tier(folder / "raw", 8, 1, [LOOP], emulated="0")
+    raw = rawdata.write_raw_folder(folder / "raw", 8, 1, [LOOP], emulated="0")
     assert main(["collect", str(folder / "run"), f"--raw=native={raw}"]) == 0
     return folder / "run"
 
 
 def test_a_damaged_run_is_refused_or_escaped(
-    sound_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    undamaged_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`kmarkers report` of each damaged run either succeeds, or prints an error message with the
     name of the damaged file. An exception fails this test."""
@@ -60,9 +60,9 @@ def test_a_damaged_run_is_refused_or_escaped(
     for seed in range(RUNS):
         rng = random.Random(seed)
         run = tmp_path / str(seed)
-        shutil.copytree(sound_run, run)
+        shutil.copytree(undamaged_run, run)
         file = run / rng.choice(["samples.csv", "samples.csv", "env.json"])
-        file.write_bytes(make_random_damage(file.read_bytes(), rng))
+        file.write_bytes(damage_bytes_at_random(file.read_bytes(), rng))
         capsys.readouterr()
         code = main(["report", str(run)])
         said = capsys.readouterr().err
@@ -89,9 +89,9 @@ def test_a_damaged_run_is_refused_or_escaped(
     ],
 )
 def test_damaged_field_of_env_json_is_named(
-    sound_run: Path, tmp_path: Path, part: str, value: dict[str, object], expected: str
+    undamaged_run: Path, tmp_path: Path, part: str, value: dict[str, object], expected: str
 ) -> None:
-    env = json.loads((sound_run / "env.json").read_text())
+    env = json.loads((undamaged_run / "env.json").read_text())
     env[part] = [{**env[part][0], **value}] if part == "tiers" else value
     file = tmp_path / "env.json"
     file.write_text(json.dumps(env))
@@ -105,7 +105,7 @@ def test_damaged_field_of_env_json_is_named(
      ({"source": {"dirty": False, "commit": None}, "date": None}, "results, 1 figures")],
 )  # fmt: skip
 def test_run_without_its_sources_or_date_is_published_or_refused(
-    sound_run: Path,
+    undamaged_run: Path,
     tmp_path: Path,
     changed: dict[str, object],
     expected: str,
@@ -113,7 +113,7 @@ def test_run_without_its_sources_or_date_is_published_or_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(sound_run, run)
+    shutil.copytree(undamaged_run, run)
     env = json.loads((run / "env.json").read_text())
     del env["source"]
     (run / "env.json").write_text(json.dumps({**env, **changed}))
@@ -129,10 +129,10 @@ def test_run_without_its_sources_or_date_is_published_or_refused(
 
 @pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])
 def test_report_is_made_without_properties_of_the_machine(
-    sound_run: Path, tmp_path: Path, part: str
+    undamaged_run: Path, tmp_path: Path, part: str
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(sound_run, run)
+    shutil.copytree(undamaged_run, run)
     env = json.loads((run / "env.json").read_text())
     del env[part]
     (run / "env.json").write_text(json.dumps(env))

@@ -39,7 +39,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     return made
 
 
-def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
+def list_compile_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
     """Return the compile commands that are made from .cmd files with the texts `records`."""
     for number, text in enumerate(records):
         (tmp_path / "objects").mkdir(exist_ok=True)
@@ -48,7 +48,7 @@ def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[databas
 
 
 def test_compile_commands_translate_paths_of_the_chroot(kernel: Kernel, tmp_path: Path) -> None:
-    (one,) = list_commands(kernel, tmp_path, OLD, LINK)
+    (one,) = list_compile_commands(kernel, tmp_path, OLD, LINK)
     assert one["directory"] == f"{kernel.tree}/usr/src/linux-headers-1"
     assert one["file"] == str(ROOT / "patcher" / "batch.c")
     common = f"{kernel.tree}{COMMON}/include"
@@ -61,7 +61,7 @@ def test_compile_commands_translate_paths_of_the_chroot(kernel: Kernel, tmp_path
 def test_compile_commands_translate_relative_paths_of_newer_kernels(
     kernel: Kernel, tmp_path: Path
 ) -> None:
-    (one,) = list_commands(kernel, tmp_path, NEW)
+    (one,) = list_compile_commands(kernel, tmp_path, NEW)
     assert (one["directory"], one["file"]) == (str(ROOT), str(ROOT / "patcher" / "insn.c"))
     headers = f"-I{kernel.tree}/usr/src/linux-headers-1/include"
     assert one["arguments"] == ["gcc", headers, "-std=gnu11", "-c", str(ROOT / "patcher/insn.c")]
@@ -81,7 +81,7 @@ def test_every_source_of_user_space_programs_has_an_entry() -> None:
     assert all("-Iinclude" in one["arguments"] for one in found)
 
 
-def compile_with_clang(entry: database.Command) -> str:
+def get_clang_messages(entry: database.Command) -> str:
     """Compile the source file of `entry` with clang -fsyntax-only; return the messages of
     clang."""
     command = ["clang", *entry["arguments"][1:], "-fsyntax-only", "-w"]
@@ -101,4 +101,4 @@ def test_clang_accepts_entries_of_compile_commands_json() -> None:
     found = json.loads((ROOT / database.NAME).read_text())
     by_name = {Path(one["file"]).name: one for one in reversed(found)}
     for name in ("batch.c", "main.c", "connect.c", "ops_loop.c"):
-        assert compile_with_clang(by_name[name]) == ""
+        assert get_clang_messages(by_name[name]) == ""

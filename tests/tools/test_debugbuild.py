@@ -106,7 +106,7 @@ def test_a_debug_kernel_is_built_once(builder: FakeKernelBuilder) -> None:
 
 
 @pytest.mark.parametrize(("on_mirror", "built"), [("1", False), ("2", True), ("0.9", False)])
-def test_newer_source_is_built_on_update_only(
+def test_newer_kernel_source_is_built_on_update_only(
     builder: FakeKernelBuilder, on_mirror: str, built: bool
 ) -> None:
     there = kernels.ensure_kernel_is_unpacked(DEBUG)
@@ -139,7 +139,7 @@ def test_fetches_are_possible_during_a_compilation(builder: FakeKernelBuilder) -
 def test_two_processes_compile_the_same_kernel_once(
     builder: FakeKernelBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits = make_wait_event(monkeypatch)
+    waits = make_lock_wait_event(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         others = []
 
@@ -153,10 +153,10 @@ def test_two_processes_compile_the_same_kernel_once(
     assert len(builder.compiled) == 1
 
 
-def test_clean_waits_for_a_compilation(
+def test_lab_clean_waits_for_a_compilation(
     builder: FakeKernelBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits = make_wait_event(monkeypatch)
+    waits = make_lock_wait_event(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         cleaning = []
 
@@ -171,7 +171,7 @@ def test_clean_waits_for_a_compilation(
     assert not builder.mirror.cache.exists()
 
 
-def make_wait_event(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def make_lock_wait_event(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Return an event that is set when a thread begins to wait for a lock of the cache."""
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())

@@ -31,7 +31,9 @@ from verdictrows import make_result
 SITES = (1, 4, 16)
 
 
-def make_bench(site_costs: Mapping[str, float], empty_pass_cost: float = 7.0) -> rawdata.Bench:
+def make_bench_of_sites(
+    site_costs: Mapping[str, float], empty_pass_cost: float = 7.0
+) -> rawdata.Bench:
     """Return a benchmark with passes of 0, 1, 4 and 16 sites. `site_costs` has the cost of one site
     for each flavour; a pass without sites costs `empty_pass_cost`."""
     passes = {"none": empty_pass_cost, "none-clone": empty_pass_cost}
@@ -48,8 +50,8 @@ def compute_site_costs(tier: str, raw: Path) -> list[SiteCost]:
 
 
 def test_instruction_counts_give_an_exact_cost_per_site(tmp_path: Path) -> None:
-    whole = make_bench({"marker-jump": 1, "marker-generic": 3}, 57)
-    raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [whole], exact=True, emulated="1")
+    whole = make_bench_of_sites({"marker-jump": 1, "marker-generic": 3}, 57)
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 4, 1, [whole], exact=True, emulated="1")
     jump, generic = sorted(compute_site_costs("icount", raw), key=lambda c: c.cost)
     assert (jump.flavour, jump.unit, jump.sites) == ("marker-jump", UNIT_INSTRUCTIONS, [1, 4, 16])
     assert (jump.cost, jump.ci.lo, jump.ci.hi) == (1, 1, 1)
@@ -63,8 +65,13 @@ def test_intervals_contain_the_true_cost_of_a_site(tmp_path: Path) -> None:
     truth = {"none": 0.0, "marker-jump": 0.125, "marker-immediate": 0.36}
     held = told = 0
     for seed in range(60):
-        raw = rawdata.write_tier(
-            tmp_path / str(seed), 40, seed, [make_bench(truth)], emulated="0", tsc_khz="2500000"
+        raw = rawdata.write_raw_folder(
+            tmp_path / str(seed),
+            40,
+            seed,
+            [make_bench_of_sites(truth)],
+            emulated="0",
+            tsc_khz="2500000",
         )
         found = {c.flavour: c for c in compute_site_costs("native", raw)}
         held += sum(found[name].ci.lo <= cost <= found[name].ci.hi for name, cost in truth.items())
@@ -101,9 +108,11 @@ def test_other_benchmarks_and_emulated_ticks_have_no_cost_per_site(tmp_path: Pat
     """Other benchmarks have no cost per site, although names of their variants end with numbers,
     such as nop-3-2. Emulated ticks give no cost per site either."""
     loop = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "nop-3-2": 1.4})
-    raw = rawdata.write_tier(tmp_path / "raw", 12, 1, [loop], emulated="0")
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 12, 1, [loop], emulated="0")
     assert compute_site_costs("native", raw) == []
-    emulated = rawdata.write_tier(tmp_path / "vm", 12, 1, [make_bench({"x": 1.0})], emulated="1")
+    emulated = rawdata.write_raw_folder(
+        tmp_path / "vm", 12, 1, [make_bench_of_sites({"x": 1.0})], emulated="1"
+    )
     assert compute_site_costs("vm", emulated) == []
 
 
@@ -111,11 +120,20 @@ def test_site_costs_are_in_table_summary_and_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The cost of a site is in the table, in summary.json and in the HTML report of a run."""
-    native = rawdata.write_tier(
-        tmp_path / "native", 40, 3, [make_bench({"none": 0.0, "marker-jump": 0.125})], emulated="0"
+    native = rawdata.write_raw_folder(
+        tmp_path / "native",
+        40,
+        3,
+        [make_bench_of_sites({"none": 0.0, "marker-jump": 0.125})],
+        emulated="0",
     )
-    icount = rawdata.write_tier(
-        tmp_path / "icount", 2, 3, [make_bench({"marker-jump": 1}, 57)], exact=True, emulated="1"
+    icount = rawdata.write_raw_folder(
+        tmp_path / "icount",
+        2,
+        3,
+        [make_bench_of_sites({"marker-jump": 1}, 57)],
+        exact=True,
+        emulated="1",
     )
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--raw=native={native}", f"--raw=icount={icount}"]) == 0
@@ -201,7 +219,7 @@ def test_nonlinear_costs_of_passes_are_reported(
         (1.0, 0.065, True),
     ],
 )
-def test_bend_must_exceed_the_margin_and_a_twentieth_of_the_cost(
+def test_bend_is_noted_above_the_margin_and_5_percent_of_cost(
     cost: float, bend: float, noted: bool
 ) -> None:
     """The third and the fourth site cost `bend` more, or `bend` less, than the first and the
@@ -262,7 +280,7 @@ def test_verdict_on_a_site_is_withheld_by_a_note_not_by_a_caveat(
         assert replace(one, margin=2.0).verdict == EQUIVALENT
 
 
-def make_flavour(tier: str = UNIT_TSC, **more: object) -> list[verdicts.Result]:
+def make_flavour_results(tier: str = UNIT_TSC, **more: object) -> list[verdicts.Result]:
     """Return the baseline, which costs 8, and a flavour with 2 and 4 sites of 0.5 each; `more`
     replaces fields of all results."""
     costs = {"none": 8, "none-clone": 8, "j-2": 9, "j-4": 10, "j-04": 99, "-5": 99, "j": 99}
@@ -286,7 +304,7 @@ def test_cost_of_a_site_has_the_clock_step_and_margin_of_the_largest_pass(
     """Each pass has a clock step of 0.4 ticks and a margin of 0.25 ticks, and the largest pass has
     four sites. The costs do not vary, so the interval is as wide as the step allows."""
     tier = Tier("native", "6.12", unit, False, {"tsc_khz": khz}, {})
-    results = make_flavour(unit, resolution=0.4)
+    results = make_flavour_results(unit, resolution=0.4)
     (found,) = density.compute_all_site_costs(results, [tier])
     assert (found.flavour, found.sites, found.n, found.cost) == ("j", [2, 4], 64, 0.5)
     assert (found.ci.lo, found.ci.hi) == pytest.approx((0.4, 0.6))
@@ -299,7 +317,7 @@ def test_cost_of_a_site_has_the_clock_step_and_margin_of_the_largest_pass(
 def test_interval_of_a_site_contains_its_cost_without_late_windows() -> None:
     """In every second block, the pass with four sites is late: passes cost 8, 9 and 30, so a site
     costs 5.5. In the other blocks, a site costs 0.5. The midmean of all blocks is 3."""
-    results = make_flavour()
+    results = make_flavour_results()
     late = Lateness(32, frozenset(range(0, 64, 2)))
     slow = [one._replace(top=10 + 20 * (one.block in late.blocks)) for one in results[3].slopes]
     results[3] = replace(results[3], slopes=slow, late=late)
@@ -312,14 +330,14 @@ def test_interval_of_a_site_contains_its_cost_without_late_windows() -> None:
     assert (found.cost, found.ci) == (3, Interval(0.5, 3))
 
 
-def test_interval_of_zero_blocks_is_unbounded() -> None:
+def test_cost_interval_of_zero_blocks_is_unbounded() -> None:
     assert density.estimate_slope_location([], exact=False, resolution=0.1)[1] == UNBOUNDED
     assert density.estimate_slope_location([], exact=True, resolution=0.1)[1] == UNBOUNDED
 
 
 @pytest.mark.parametrize(("wrong", "failed"), [({}, 0), ({"marker-jump-16": 74}, 1)])
 def test_suite_counts_fails_on_a_wrong_cost_of_16_sites(wrong: dict[str, int], failed: int) -> None:
-    passes = make_bench({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
+    passes = make_bench_of_sites({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
     whole = {("density-full", name): {Fraction(n)} for name, n in {**passes, **wrong}.items()}
     tally = counts.judge_instruction_counts(whole, whole)
     named = [line for line in tally.failed if line.startswith("density-full/")]

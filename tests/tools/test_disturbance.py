@@ -36,14 +36,14 @@ ERR:          7
 CHILDREN = resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
-def test_counters_of_each_cpu_are_parsed() -> None:
+def test_cpu_times_and_interrupts_of_each_cpu_are_parsed() -> None:
     times = disturbance.parse_cpu_times(STAT, 0.01)
     assert set(times) == {0, 1}
     assert times[1][disturbance.STEAL] == pytest.approx(0.3)
     assert disturbance.parse_interrupt_counts(INTERRUPTS) == {0: 1010, 1: 2020}
 
 
-def test_empty_counter_files_give_no_counters() -> None:
+def test_empty_proc_files_give_no_counters() -> None:
     assert disturbance.parse_cpu_times("", 0.01) == {}
     assert disturbance.parse_interrupt_counts("") == {}
     nothing = CounterSnapshot(1.0, {}, {}, CHILDREN)
@@ -51,7 +51,7 @@ def test_empty_counter_files_give_no_counters() -> None:
     assert found == {"seconds": 2.0, "page_faults": 0, "switches": 0}
 
 
-def test_disturbance_is_the_difference_of_two_readings() -> None:
+def test_disturbance_is_the_difference_of_two_snapshots() -> None:
     idle = (0.0,) * 8
     busy = (3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5)
     before = CounterSnapshot(0.0, {1: idle}, {1: 5}, CHILDREN)
@@ -62,7 +62,7 @@ def test_disturbance_is_the_difference_of_two_readings() -> None:
     assert disturbance.format_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
 
 
-def make_usage(**fields: float) -> Any:
+def make_resource_usage(**fields: float) -> Any:
     """Return the resource usage of ended children; the fields that are not given are 0."""
     names = ("utime", "stime", "minflt", "majflt", "nvcsw", "nivcsw")
     return SimpleNamespace(**{f"ru_{name}": fields.get(name, 0) for name in names})
@@ -72,8 +72,8 @@ def test_cpu_time_of_other_programs_excludes_the_process_itself() -> None:
     """All programs ran for 8 s, including 5 s in which the process itself ran. Page faults (minor
     and major) and context switches (voluntary and involuntary) are counted for the process
     alone."""
-    own = make_usage(utime=10, stime=3, minflt=7, majflt=2, nvcsw=30, nivcsw=4)
-    later = make_usage(utime=14, stime=4, minflt=107, majflt=5, nvcsw=41, nivcsw=6)
+    own = make_resource_usage(utime=10, stime=3, minflt=7, majflt=2, nvcsw=30, nivcsw=4)
+    later = make_resource_usage(utime=14, stime=4, minflt=107, majflt=5, nvcsw=41, nivcsw=6)
     before = CounterSnapshot(2.0, {3: (1.0,) * 8}, {3: 7}, own)
     after = CounterSnapshot(12.0, {3: (6.0, 2.0, 3.0, 50.0, 1.0, 1.0, 1.0, 1.25)}, {3: 7}, later)
     found = {
@@ -83,10 +83,10 @@ def test_cpu_time_of_other_programs_excludes_the_process_itself() -> None:
     assert disturbance.compute_disturbances(before, after, 3) == found
 
 
-def test_counters_that_cannot_be_right_are_zero_or_left_out() -> None:
+def test_impossible_counter_differences_are_zero_or_left_out() -> None:
     """Clock ticks are coarse, so differences may be below zero. A kernel without steal time has
     seven fields. A CPU that has no counters, or went offline, has no disturbances."""
-    busy, usage = make_usage(utime=9), make_usage()
+    busy, usage = make_resource_usage(utime=9), make_resource_usage()
     before = CounterSnapshot(0.0, {0: (1.0,) * 8, 1: (1.0,) * 7}, {0: 1, 1: 1}, usage)
     after = CounterSnapshot(9.0, {0: (1.5,) * 7 + (0.5,), 1: (2.0,) * 7}, {1: 2}, busy)
     found = disturbance.compute_disturbances(before, after, 0)
@@ -106,7 +106,7 @@ def test_sibling_time_is_the_time_of_the_busiest_sibling_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(disturbance, "find_sibling_cpus", lambda _: {2, 3, 9})
-    usage = make_usage()
+    usage = make_resource_usage()
     before = CounterSnapshot(0.0, dict.fromkeys((1, 2, 3), (0.0,) * 8), {}, usage)
     times = {1: (0.0,) * 8, 2: (0.5,) * 8, 3: (2.0,) * 8, 9: (7.0,) * 8}
     found = disturbance.compute_disturbances(before, replace(before, times=times), 1)
@@ -117,11 +117,11 @@ def test_sibling_time_is_the_time_of_the_busiest_sibling_thread(
     ("text", "cpus"),
     [("", set()), ("3\n", {3}), ("0,4-6\n", {0, 4, 5, 6}), ("0-1,8-8,12", {0, 1, 8, 12})],
 )
-def test_list_of_cpus_is_parsed(text: str, cpus: set[int]) -> None:
+def test_kernel_list_of_cpus_is_parsed(text: str, cpus: set[int]) -> None:
     assert disturbance.parse_cpu_list(text) == cpus
 
 
-def test_lines_that_are_no_counters_of_a_cpu_are_skipped() -> None:
+def test_proc_lines_without_counters_of_a_cpu_are_skipped() -> None:
     """CPUs that are offline have no column in /proc/interrupts, so the first line says which CPU a
     column is for. Lines with another number of columns, or without numbers, do not count interrupts
     of CPUs."""
@@ -131,7 +131,9 @@ def test_lines_that_are_no_counters_of_a_cpu_are_skipped() -> None:
     assert disturbance.parse_cpu_times(stat, 0.5) == {10: (0.5, 1.0)}
 
 
-def test_counters_are_read_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proc_stat_ticks_are_read_as_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A tick of /proc/stat is 1/50 s here. The machine was suspended for 250 s since boot."""
     monkeypatch.setattr(disturbance, "PROC", tmp_path)
     monkeypatch.setattr("os.sysconf", lambda _: 50)
@@ -152,7 +154,7 @@ def test_time_asleep_above_half_a_second_is_a_suspend(grown: float, suspended: b
         assert disturbance.was_suspended(before, after) is suspended
 
 
-def test_counters_are_written_with_two_decimals_and_all_digits() -> None:
+def test_disturbance_counters_have_two_decimals_and_all_digits() -> None:
     counters = {"seconds": 12.3456, "interrupts": 1234567890, "switches": 0.004}
     lines = "seconds=12.35\ninterrupts=1234567890\nswitches=0\n"
     assert disturbance.format_env_lines(counters) == lines
@@ -161,11 +163,11 @@ def test_counters_are_written_with_two_decimals_and_all_digits() -> None:
     assert disturbance.sum_disturbance_counters([*envs]) == sums
 
 
-def test_counters_of_processes_are_added(tmp_path: Path) -> None:
+def test_disturbance_counters_of_processes_are_added(tmp_path: Path) -> None:
     """Only counters that are in the env file of every process are added."""
     both: tuple[dict[str, Any], ...] = ({"interrupts": "4"}, {})
     for number, more in enumerate(both, 1):
-        rawdata.write_tier(
+        rawdata.write_raw_folder(
             tmp_path / f"process-{number}", 8, number, rawdata.BENCHES[:1],
             emulated="0", seconds="1.5", steal_seconds="0.25", **more,
         )  # fmt: skip
@@ -189,7 +191,7 @@ def test_spread_of_tsc_frequencies_is_computed(rates: tuple[str, ...], spread: s
 
 
 @pytest.mark.usefixtures("native_programs")
-def test_process_writes_its_counters_to_env(tmp_path: Path) -> None:
+def test_kmbench_env_has_disturbance_counters(tmp_path: Path) -> None:
     native.run_kmbench(tmp_path / "part", ["--blocks", 2, "empty-loop"], lambda *_: None)
     env = collect.read_key_values(tmp_path / "part" / "env")
     assert float(env["seconds"]) > 0 and int(env["page_faults"]) > 0
@@ -221,7 +223,9 @@ def count_late_windows(windows: list[Sample], khz: float | None = 2_500_000) -> 
     ("value", "flags", "late"),
     [(12000, (), 0), (12600, (), 1), (12600, ("preempted",), 0), (9000, (), 0)],
 )
-def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int) -> None:
+def test_window_is_late_if_a_microsecond_above_median(
+    value: int, flags: tuple[str, ...], late: int
+) -> None:
     """A window without flags is late if it is at least a microsecond (2,500 ticks) longer than the
     median."""
     windows = [
@@ -232,7 +236,7 @@ def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int)
     assert count_late_windows(windows, None) == 0
 
 
-def test_long_window_is_late_if_10_percent_longer() -> None:
+def test_long_window_is_late_if_10_percent_above_median() -> None:
     windows = [
         *(make_late_window(1_000_000) for _ in range(9)),
         make_late_window(1_090_000),
@@ -280,7 +284,7 @@ def make_slow_stretch(blocks: range, factor: float) -> list[Sample]:
     ]  # fmt: skip
 
 
-def test_lateness_describes_the_variant_and_the_benchmark() -> None:
+def test_late_windows_are_found_by_variant_and_benchmark() -> None:
     """Windows of 10,000 ticks are late from 12,500 ticks on. In block 2, two of three windows are
     late; in block 7, one of two windows is late. Flagged windows are ignored."""
     windows = [make_late_window(10_000, variant=name, block=n) for n in range(7) for name in "ab"]
@@ -418,7 +422,7 @@ def test_busy_time_of_sibling_threads_is_counted(
     assert "sibling_seconds" not in disturbance.compute_disturbances(before, after, 2)
 
 
-def test_late_blocks_widen_the_interval() -> None:
+def test_late_blocks_widen_the_cost_interval() -> None:
     """In a quarter of the blocks, the sibling thread is busy, and a variant adds twice its usual
     cost. The interval also contains the cost in the other blocks."""
     samples = latewindows.simulate_late_windows(5, latewindows.Disturbance(0.25, 10, 2.0))
@@ -443,7 +447,7 @@ def test_late_windows_seldom_make_a_false_verdict(disturbance_kind: str) -> None
     assert score.runs == 20 and not score.list_missed_limits(slack=3)
 
 
-def test_ignoring_late_windows_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_detects_ignored_late_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "widen_for_late_blocks", lambda interval, *_: interval)
     some = latewindows.Disturbance(0.3, 10, 2.0)
     score = estimators.score_estimator_on_late_windows(some, 20 * estimators.LATE_WINDOWS_DIVISOR)

@@ -58,7 +58,7 @@ def list_tracked_files() -> list[Path]:
     return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
 
 
-def list_documents() -> list[Path]:
+def list_markdown_documents() -> list[Path]:
     """Return the Markdown documents."""
     names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
     return [*(ROOT / name for name in names), *sorted(ROOT.glob("Documentation/**/*.md"))]
@@ -102,7 +102,7 @@ def test_no_build_product_is_committed() -> None:
 
 def test_links_in_documents_have_existing_targets() -> None:
     broken = []
-    for page in [*list_documents(), *ROOT.glob("results/*/README.md")]:
+    for page in [*list_markdown_documents(), *ROOT.glob("results/*/README.md")]:
         for target in LINK.findall(page.read_text(encoding="utf-8")):
             path = target.split("#")[0]
             if path and "://" not in path and not (page.parent / path).exists():
@@ -110,7 +110,7 @@ def test_links_in_documents_have_existing_targets() -> None:
     assert broken == []
 
 
-def is_check_target(target: str) -> bool:
+def is_valid_check_target(target: str) -> bool:
     """Return True if a target is "check-" and the name of a test or of a group."""
     name = target.removeprefix("check-")
     return name != target and any(row.matches_pattern(name) for row in registry.list_tests())
@@ -121,9 +121,9 @@ def test_make_targets_named_in_documents_exist() -> None:
     assert {"bench", "check"} <= known
     unknown = [
         f"{page.name}: make {name}"
-        for page in list_documents()
+        for page in list_markdown_documents()
         for name in MAKE.findall(extract_markdown_code(page.read_text(encoding="utf-8")))
-        if name not in known and not is_check_target(name)
+        if name not in known and not is_valid_check_target(name)
     ]
     assert unknown == []
 
@@ -131,16 +131,16 @@ def test_make_targets_named_in_documents_exist() -> None:
 def test_files_named_in_documents_exist() -> None:
     absent = [
         f"{page.name}: {name}"
-        for page in list_documents()
+        for page in list_markdown_documents()
         for name in NAMED.findall(page.read_text(encoding="utf-8"))
         if not any(ROOT.glob(name)) and not name.endswith(".ko")
     ]
     assert absent == []
 
 
-def test_places_of_markers_in_documents_are_in_the_examples() -> None:
+def test_documented_lines_of_example_markers_are_right() -> None:
     wrong, found = [], 0
-    for page in list_documents():
+    for page in list_markdown_documents():
         for name, number, text in PLACE.findall(page.read_text(encoding="utf-8")):
             for path in ROOT.glob(f"examples/*/{name}"):
                 found += 1
@@ -161,17 +161,19 @@ def test_code_walks_in_documents_are_short_and_name_existing_functions() -> None
             assert numbers[start:end] == [*range(1, end - start + 1)]
             assert 5 <= end - start <= 10
         absent = [
-            f"{name}: {what}" for _, name, what in hops if what not in read_word_set(ROOT / name)
+            f"{name}: {what}"
+            for _, name, what in hops
+            if what not in read_words_of_file(ROOT / name)
         ]
         assert absent == []
 
 
-def read_word_set(path: Path) -> set[str]:
+def read_words_of_file(path: Path) -> set[str]:
     """Return the set of words in a file."""
     return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
 
 
-def test_rooms_in_documents_are_in_the_order_of_their_imports() -> None:
+def test_documented_kmtools_rooms_are_in_import_order() -> None:
     text = (ROOT / "Documentation" / "internals.md").read_text(encoding="utf-8")
     table = text.split("\n| room | what it is for |\n")[1].split("\n\n")[0]
     rooms = re.findall(r"^\| (\w+) \|", table, re.MULTILINE)
@@ -180,7 +182,7 @@ def test_rooms_in_documents_are_in_the_order_of_their_imports() -> None:
     assert {*rooms} == {path.parent.name for path in ROOT.glob("scripts/kmtools/*/__init__.py")}
 
 
-def test_names_of_guest_tests_have_a_subject() -> None:
+def test_result_names_of_guest_tests_have_a_subject() -> None:
     scripts = sorted((ROOT / "tests" / "vm").rglob("*.sh"))
     names = [name for path in scripts for name in RESULT.findall(path.read_text(encoding="utf-8"))]
     assert len(names) > 300

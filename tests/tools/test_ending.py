@@ -38,11 +38,13 @@ COUNTS = rawdata.Bench("empty-loop", {"none": 3, "none-clone": 3, "marker-jump":
 POOR = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.6, "marker-jump": 1.9})
 
 
-def make_tier_run(root: Path, tier: str = "native", *benches: rawdata.Bench, **env: str) -> Path:
+def make_run_of_tier(root: Path, tier: str = "native", *benches: rawdata.Bench, **env: str) -> Path:
     """Make a run of one tier (measurement environment); return its directory."""
     exact = tier == "icount"
     env.setdefault("emulated", str(int(tier != "native")))
-    raw = rawdata.write_tier(root / "raw" / tier, 24, 1, benches or (LOOP, CALL), exact, **env)
+    raw = rawdata.write_raw_folder(
+        root / "raw" / tier, 24, 1, benches or (LOOP, CALL), exact, **env
+    )
     assert main(["collect", str(root / "run"), f"--raw={tier}={raw}"]) == 0
     return root / "run"
 
@@ -50,7 +52,7 @@ def make_tier_run(root: Path, tier: str = "native", *benches: rawdata.Bench, **e
 @pytest.fixture(scope="module")
 def reported_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a run and its report."""
-    found = make_tier_run(tmp_path_factory.mktemp("ending"))
+    found = make_run_of_tier(tmp_path_factory.mktemp("ending"))
     assert main(["report", str(found), "--no-figures"]) == 0
     return found
 
@@ -62,7 +64,9 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return int(request.param)
 
 
-def run_report(run: Path, columns: int, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def run_report_and_get_summary(
+    run: Path, columns: int, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
     """Run `kmarkers report`, check that the lines of the summary fit, and return these lines."""
     capsys.readouterr()
     assert main(["report", str(run), "--no-figures"]) == 0
@@ -75,7 +79,7 @@ def run_report(run: Path, columns: int, capsys: pytest.CaptureFixture[str]) -> l
 def test_run_with_a_poor_grade_has_no_verdicts(
     tmp_path: Path, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = run_report(make_tier_run(tmp_path, "native", POOR), columns, capsys)
+    lines = run_report_and_get_summary(make_run_of_tier(tmp_path, "native", POOR), columns, capsys)
     said = " ".join(" ".join(lines).split())
     assert "native: poor numbers: " in said and "for better numbers: " in said
     # The cost is printed, but without a verdict.
@@ -87,12 +91,12 @@ def test_run_with_a_poor_grade_has_no_verdicts(
 def test_run_without_native_tier_has_a_reason_in_place_of_costs(
     tmp_path: Path, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = make_tier_run(tmp_path, "icount", COUNTS)
+    run = make_run_of_tier(tmp_path, "icount", COUNTS)
     env = json.loads((run / "env.json").read_text())
     lacking = [{"tier": "native", "failed": True, "why": "the compiler is broken"}]
     env["run"] = {"quick": False, "missing": lacking, "resume": "make bench RESUME=x"}
     (run / "env.json").write_text(json.dumps(env))
-    lines = run_report(run, columns, capsys)
+    lines = run_report_and_get_summary(run, columns, capsys)
     said = " ".join(lines)
     assert lines[0].startswith("This run has no cost of a dormant marker: it has no")
     assert "costs" not in said and re.search(r"marker-jump .*\+1 .* more", said)
@@ -113,7 +117,7 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
     assert machine.run_bench() == 130
     monkeypatch.setattr(report, "report_run", machine.real_report)
     (run,) = machine.list_runs()
-    lines = run_report(run, columns, capsys)
+    lines = run_report_and_get_summary(run, columns, capsys)
     said = " ".join(lines)
     assert lines[0].startswith("A dormant marker costs")
     assert "Not measured: vm and icount, because" in said
@@ -126,7 +130,7 @@ def test_table_is_replaced_by_a_hint_if_it_does_not_fit(
     """A table that does not fit on the screen is replaced by a hint to run `kmarkers table`."""
     names = {f"marker-{n}": n for n in range(2, 33)}
     many = rawdata.Bench("empty-loop", {"none": 1, "none-clone": 1, **names})
-    lines = run_report(make_tier_run(tmp_path, "icount", many), columns, capsys)
+    lines = run_report_and_get_summary(make_run_of_tier(tmp_path, "icount", many), columns, capsys)
     assert not any(line.startswith("  marker-2 ") for line in lines)
 
 
@@ -134,7 +138,7 @@ def test_report_without_matplotlib_has_costs_and_package_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "find_drawing_fault", lambda: "apt-get install python3-matplotlib")
-    run = make_tier_run(tmp_path)
+    run = make_run_of_tier(tmp_path)
     capsys.readouterr()
     assert main(["report", str(run)]) == 0
     said = capsys.readouterr()
@@ -200,7 +204,7 @@ def test_closed_pipe_is_no_failure(reported_run: Path, name: str, reader: str) -
 def test_closed_pipe_keeps_the_exit_code_of_a_failure(
     reported_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = make_tier_run(tmp_path, "native", LOOP)
+    other = make_run_of_tier(tmp_path, "native", LOOP)
     words = ("RUN", str(other), "--fail-on=missing", "--all")
     monkeypatch.setitem(ENDS, "compare", words)
     assert run_kmarkers_in_shell(reported_run, "compare", "").returncode == 1
@@ -322,7 +326,7 @@ def test_whole_output_is_shown_on_a_terminal(
     assert not shown.other and shown.cursor
 
 
-def make_long_change(
+def make_change_with_long_names(
     percent: int, verdict: str, tier: str = "native", kernel: str = "6.1"
 ) -> Change:
     """Return the change of a row between two runs: `percent` is the change of its cost. The row has
@@ -342,9 +346,9 @@ def make_long_change(
 def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     """A comparison fits although its names are long, each row is of another benchmark, many
     tiers have a poor grade, and tiers are missing."""
-    rows = [make_long_change(n, SLOWER) for n in range(1, changed + 1)]
+    rows = [make_change_with_long_names(n, SLOWER) for n in range(1, changed + 1)]
     kernels = [(t, k) for t in ("native", "vm", "icount", "metal") for k in ("5.10", "6.1", "7.2")]
-    gone = [make_long_change(0, MISSING, tier, kernel) for tier, kernel in kernels]
+    gone = [make_change_with_long_names(0, MISSING, tier, kernel) for tier, kernel in kernels]
     env = {"machine": {"cpu": {"model_name": "a processor of many words " * 3}}}
     env["run"] = {"missing": [{"tier": "metal", "why": "it is not there"}]}  # type: ignore[dict-item]
     grades = [f"{tier}, kernel {kernel}: poor numbers: {'why ' * 20}" for tier, kernel in kernels]
@@ -363,7 +367,7 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     assert "--all" not in whole and whole.count("poor numbers") == 2 * len(grades)
 
 
-def test_texts_that_fit_are_not_truncated() -> None:
+def test_texts_of_a_comparison_that_fit_are_not_truncated() -> None:
     texts = ["a", "b", "c"]
     assert changetext.wrap_texts_to_limit(texts, 3) == texts
     assert changetext.wrap_texts_to_limit(texts, 2) == ["a", "and 2 more; --all shows them"]

@@ -33,12 +33,12 @@ noinline int whole(int a) { return part(a) + part(a + 1); }
 """
 
 
-def read_tool_output(*arguments: str | Path) -> str:
+def get_command_output(*arguments: str | Path) -> str:
     """Return the output of a command."""
     return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
-def run_make(folder: Path, *make_arguments: str) -> subprocess.CompletedProcess[str]:
+def print_flags_of_entry_mk(folder: Path, *make_arguments: str) -> subprocess.CompletedProcess[str]:
     """Run make with `make_arguments` on a makefile that includes entry.mk and prints the compiler
     flags for a client module."""
     file = folder / "Makefile"
@@ -56,11 +56,11 @@ class LinkedProgram:
             name: (int(addr, 16), int(size, 16))
             for name, size, addr in re.findall(
                 r"^ *\d+ (\S+) +([0-9a-f]+) +([0-9a-f]+) ",
-                read_tool_output("objdump", "-h", program),
+                get_command_output("objdump", "-h", program),
                 re.M,
             )
         }
-        symbols = [line.split() for line in read_tool_output("nm", "-S", program).splitlines()]
+        symbols = [line.split() for line in get_command_output("nm", "-S", program).splitlines()]
         self.functions = {
             name: (int(addr, 16), int(size, 16))
             for addr, size, kind, name in (words for words in symbols if len(words) == 4)
@@ -80,7 +80,7 @@ class LinkedProgram:
         """Return the content of a section."""
         file = self.scratch / "section"
         words = ("objcopy", "-O", "binary", "--set-section-flags", f"{section}=alloc,load")
-        read_tool_output(*words, "-j", section, self.program, file)
+        get_command_output(*words, "-j", section, self.program, file)
         return file.read_bytes()
 
     def read_code(self, addr: int, size: int) -> bytes:
@@ -101,13 +101,13 @@ class LinkedProgram:
 def linked_program(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProgram:
     """Build SOURCE like a client module. Each test runs with four sets of options, for example with
     frame pointers or for IBT."""
-    done = run_make(tmp_path)
+    done = print_flags_of_entry_mk(tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "source.c").write_text(SOURCE)
     words = ["gcc", "-std=gnu11", "-fcf-protection=none", *request.param.split()]
     words += [*done.stdout.split(), "-fno-pie", "-no-pie", "-nostdlib", "-static"]
     words += ["-fno-asynchronous-unwind-tables", "-Wl,-e,leaf", "-o", str(tmp_path / "program")]
-    read_tool_output(*words, tmp_path / "source.c")
+    get_command_output(*words, tmp_path / "source.c")
     return LinkedProgram(tmp_path / "program", tmp_path)
 
 
@@ -140,7 +140,7 @@ def test_each_recorded_address_has_a_nop(linked_program: LinkedProgram) -> None:
         if data == 1:
             # Opcodes of ret and of jmp.
             assert linked_program.read_code(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
-    assert not re.search(r"__fentry__|__return__", read_tool_output("nm", linked_program.program))
+    assert not re.search(r"__fentry__|__return__", get_command_output("nm", linked_program.program))
 
 
 def test_each_entry_record_has_eight_bytes(linked_program: LinkedProgram) -> None:
@@ -153,14 +153,16 @@ def test_each_entry_record_has_eight_bytes(linked_program: LinkedProgram) -> Non
 
 
 def test_entry_exits_n_disables_exit_records(tmp_path: Path) -> None:
-    flags = run_make(tmp_path, "KMARKERS_ENTRY_EXITS=n").stdout.split()
+    flags = print_flags_of_entry_mk(tmp_path, "KMARKERS_ENTRY_EXITS=n").stdout.split()
     assert "-minstrument-return=call" not in flags
-    assert {*flags, "-minstrument-return=call"} == set(run_make(tmp_path).stdout.split())
+    assert {*flags, "-minstrument-return=call"} == set(
+        print_flags_of_entry_mk(tmp_path).stdout.split()
+    )
 
 
 def test_entry_mk_refuses_a_kernel_built_by_clang(tmp_path: Path) -> None:
     """entry.mk stops with an error if the kernel was built by clang."""
-    done = run_make(tmp_path, "CONFIG_CC_IS_CLANG=y")
+    done = print_flags_of_entry_mk(tmp_path, "CONFIG_CC_IS_CLANG=y")
     assert done.returncode != 0
     assert "clang lacks -minstrument-return, which recorded functions need" in done.stderr
 

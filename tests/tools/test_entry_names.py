@@ -141,7 +141,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def list_matching_symbols(
+def add_matching_symbols(
     program: Path, cases: Iterable[tuple[str, list[str]]]
 ) -> list[tuple[str, list[str], list[str]]]:
     """Return each case, a pattern and symbols, with the symbols that the pattern matches."""
@@ -152,14 +152,14 @@ def list_matching_symbols(
     return [(*case, matching) for case, matching in zip(cases, found, strict=True)]
 
 
-def match_each_symbol(pattern: str, symbols: list[str]) -> list[str]:
+def match_symbols_by_fnmatch(pattern: str, symbols: list[str]) -> list[str]:
     """Return the symbols whose functions match a pattern, according to fnmatchcase(). An escaped
     character is put in brackets, because fnmatchcase() supports no backslash."""
     glob = re.sub(r"\\(.)", r"[\1]", pattern) or "*"
     return [symbol for symbol in symbols if fnmatchcase(symbol.partition(".cold")[0], glob)]
 
 
-def make_random_case(rng: random.Random) -> tuple[str, list[str]]:
+def make_random_pattern_case(rng: random.Random) -> tuple[str, list[str]]:
     """Return a random pattern and random symbols, some of which may be equal. Half of the patterns
     begin with a symbol or the beginning of one."""
     symbols = [
@@ -184,16 +184,16 @@ def test_pattern_matches_functions_without_their_cold_suffix(program: Path) -> N
     """A pattern is compared with the name of the function: f.cold is a part of the function f, but
     f.part.0 is a function of its own. This holds even if the literal beginning of the pattern
     contains a dot."""
-    found = list_matching_symbols(program, ((pattern, SYMBOLS) for pattern in MATCHES))
+    found = add_matching_symbols(program, ((pattern, SYMBOLS) for pattern in MATCHES))
     assert {pattern: matching for pattern, _, matching in found} == MATCHES
 
 
 def test_bisection_finds_the_same_functions_as_comparing_each_name(program: Path) -> None:
     """Random patterns match the same functions as if each name were compared."""
     rng = random.Random(1)
-    found = list_matching_symbols(program, (make_random_case(rng) for _ in range(8000)))
+    found = add_matching_symbols(program, (make_random_pattern_case(rng) for _ in range(8000)))
     for pattern, symbols, matching in found:
-        assert matching == match_each_symbol(pattern, symbols), (pattern, symbols)
+        assert matching == match_symbols_by_fnmatch(pattern, symbols), (pattern, symbols)
     assert sum(bool(matching) for *_, matching in found) > 2000
     # A pattern such as "f.*" does not match the symbol f.cold, although the symbol begins with f.
     assert sum(lacks_symbol_with_prefix(*case) for case in found) > 100

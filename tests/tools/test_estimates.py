@@ -119,7 +119,7 @@ def test_stored_estimates_are_used_only_if_valid(
 ) -> None:
     """Stored estimates are used. The estimates are computed again if estimates.json is damaged or
     of another version, or if the samples changed."""
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     made = estimates.load_estimates(run)
     file, samples = run / "estimates.json", run / "samples.csv"
     text = file.read_text()
@@ -174,7 +174,7 @@ def test_first_reason_of_a_grade_is_printed_and_further_ones_are_counted(
 def test_run_with_a_poor_grade_raises_no_alarm_but_a_note(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a, b = manyruns.write_runs(tmp_path, 2)
+    a, b = manyruns.write_simulated_runs(tmp_path, 2)
     words = ["compare", str(a), str(b), "--fail-on", "costlier"]
     assert main(words) == 1
     assert "numbers" in capsys.readouterr().out
@@ -194,7 +194,7 @@ def test_run_with_a_poor_grade_raises_no_alarm_but_a_note(
 def test_fleet_ignores_machines_with_a_poor_grade(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for run in manyruns.write_runs(tmp_path, 8)[:2]:
+    for run in manyruns.write_simulated_runs(tmp_path, 8)[:2]:
         env = json.loads((run / "env.json").read_text())
         (run / "env.json").write_text(json.dumps({**env, "run": {"quick": True}}))
     assert main(["fleet", str(tmp_path), "--by", "cpu", "--fail-on", "costlier"]) == 1
@@ -225,7 +225,7 @@ def test_clock_step_of_a_whole_row_is_compared_in_its_unit(step: float, kept: bo
     assert row.resolution == (step if kept else 0)
 
 
-def make_samples(values: dict[tuple[str, str, int], int]) -> list[Sample]:
+def make_switch_samples(values: dict[tuple[str, str, int], int]) -> list[Sample]:
     """Return a sample of a switch for each item of `values`: the tier, kernel and number of sites,
     and the time."""
     return [
@@ -247,7 +247,7 @@ def test_rows_of_switches_are_ordered_by_tier_sites_and_kernel() -> None:
     ]
     values = {(tier, kernel, sites): sites for tier, sites, kernel in reversed(wanted)}
     tiers = [Tier(tier, kernel, "ticks", False, {}, {}) for tier, _, kernel in wanted]
-    found = make_run_rows(make_samples(values), tiers, [])
+    found = make_run_rows(make_switch_samples(values), tiers, [])
     assert [(row.name.tier, row.name.sites, row.kernel) for row in found] == wanted
     assert {(row.kind, row.baseline, row.blocks) for row in found} == {(WHOLE, "", 2)}
     assert [row.cost for row in found] == [sites + 4 for _, sites, _ in wanted]
@@ -255,7 +255,7 @@ def test_rows_of_switches_are_ordered_by_tier_sites_and_kernel() -> None:
     assert str(RowName("vm", "b", "v")) == "vm b v"
 
 
-def test_loop_rows_are_shares_of_the_baseline_or_whole() -> None:
+def test_loop_costs_are_relative_if_there_is_a_baseline() -> None:
     """Without a clone there is no baseline, and the costs of all rows are absolute (WHOLE). A
     variant that shares no block with the baseline has no row. The clock step is stored relative to
     the variant's cost."""
@@ -282,7 +282,7 @@ def test_loop_rows_are_shares_of_the_baseline_or_whole() -> None:
     ]  # fmt: skip
 
 
-def test_stored_row_has_all_fields() -> None:
+def test_stored_estimates_have_all_fields_of_a_row() -> None:
     """Numbers are stored with nine digits, and minus zero as zero."""
     row = Row(
         RowName("vm", "b", "v", "switch", 7), "6.1", "ticks", WHOLE, "none", 1 / 3, 8, 2,
@@ -303,7 +303,7 @@ def test_computed_estimates_equal_stored_ones(tmp_path: Path) -> None:
     """Estimates are stored with a limited number of digits, and exact counts are compared as
     numbers. So computed estimates are rounded like stored ones: a run must not differ from itself
     when it is read again."""
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     computed, stored = estimates.load_estimates(run).rows, estimates.load_estimates(run).rows
     for before, after in zip(computed, stored, strict=True):
         assert [before.cost, *before.values] == [after.cost, *after.values]
@@ -315,7 +315,7 @@ def test_estimates_are_returned_if_they_cannot_be_stored(
     def refuse_to_write(*_: object) -> None:
         raise PermissionError
 
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     monkeypatch.setattr(estimates, "write_file_atomically", refuse_to_write)
     assert len(estimates.load_estimates(run).rows) == 8
     assert not (run / "estimates.json").exists()

@@ -92,7 +92,7 @@ def test_usual_costs_agree_with_the_documented_table() -> None:
         assert offsets.mean() == pytest.approx(float(row[1]), rel=0.02)
 
 
-def test_numbers_of_simulated_kinds_agree_with_the_documentation() -> None:
+def test_documented_numbers_of_noise_kinds_and_runs_are_right() -> None:
     """benchmarking.md gives the numbers of kinds of noise, and of simulated runs of each kind."""
     text = " ".join((ROOT / "Documentation" / "benchmarking.md").read_text().split())
     runs, fewer = judges.SIMULATIONS, judges.SIMULATIONS // estimators.FEWER_RUNS_DIVISOR
@@ -126,7 +126,7 @@ def test_true_cost_is_the_mean_over_all_processes_that_may_start() -> None:
     assert np.ptp(noises.simulate_run("stays-25%-500", 0).usual) > 2
 
 
-def test_treating_blocks_as_independent_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_detects_blocks_treated_as_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     """If blocks are treated as independent, the intervals are too narrow."""
 
     def estimate_as_independent(batches: location.Floats) -> tuple[float, int]:
@@ -138,7 +138,7 @@ def test_treating_blocks_as_independent_is_detected(monkeypatch: pytest.MonkeyPa
     ).list_missed_limits(slack=3)
 
 
-def test_treating_layouts_as_fixed_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_detects_layouts_treated_as_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the measured layouts are treated as the only ones, the intervals are too narrow."""
     monkeypatch.setattr(location, "estimate_noise_variance", lambda _rest: math.inf)
     assert "covers less than 93%" in estimators.score_estimator_on_noise(
@@ -146,15 +146,17 @@ def test_treating_layouts_as_fixed_is_detected(monkeypatch: pytest.MonkeyPatch) 
     ).list_missed_limits(slack=3)
 
 
-def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_second_machine_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a neighbour process rarely starts and stops, the blocks have two states of the machine,
     and most runs have the note TWO_STATES. Without recognition of states, intervals are wider."""
     noted = sum(
-        location.TWO_STATES in estimate_noise("neighbour-500", seed).notes for seed in range(FEW)
+        location.TWO_STATES in estimate_noise_location("neighbour-500", seed).notes
+        for seed in range(FEW)
     )
     assert noted > 0.8 * FEW
     assert not any(
-        location.TWO_STATES in estimate_noise("process-1", seed).notes for seed in range(20)
+        location.TWO_STATES in estimate_noise_location("process-1", seed).notes
+        for seed in range(20)
     )
     whole = estimators.score_estimator_on_noise("neighbour-500", FEW).width
     monkeypatch.setattr(location, "find_two_machine_states", lambda _x, _process: None)
@@ -162,7 +164,7 @@ def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("disturbed", "noted"), [(1, False), (5, False), (6, True), (20, True)])
-def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
+def test_short_second_machine_state_is_not_noted(disturbed: int, noted: bool) -> None:
     """Of 256 stretches of 32 blocks, `disturbed` stretches cost more. The second state is noted
     only if more than five stretches cost more."""
     random = np.random.default_rng(disturbed)
@@ -176,7 +178,7 @@ def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
     assert noted or found.value < 5 * disturbed / 128
 
 
-def simulate_brief_neighbour(seed: int, processes: int = 16) -> np.ndarray:
+def simulate_brief_neighbour_process(seed: int, processes: int = 16) -> np.ndarray:
     """Return blocks that cost 0, except one to three stretches of 64 to 200 blocks that cost 1. The
     noise of a block has a standard deviation of 0.01."""
     random = np.random.default_rng(seed)
@@ -193,7 +195,7 @@ def test_interval_of_two_states_contains_the_costs_in_both_states() -> None:
     noted = quiet = dear = 0
     for seed in range(FEW):
         found = location.estimate_location(
-            simulate_brief_neighbour(seed), noises.PROCESS, noises.LAYOUT
+            simulate_brief_neighbour_process(seed), noises.PROCESS, noises.LAYOUT
         )
         if location.TWO_STATES in found.notes:
             noted += 1
@@ -244,17 +246,17 @@ def test_clopper_pearson_intervals_equal_results_of_scipy() -> None:
         assert share == pytest.approx((wanted.low, wanted.high), abs=1e-9)
 
 
-def simulate_modal_run(seed: int) -> np.ndarray:
+def simulate_run_of_modal_noise(seed: int) -> np.ndarray:
     """Return a run whose noise has several modes: a row of blocks for each process."""
     return noises.simulate_run("modal", seed).values.reshape(noises.PROCESSES, -1)
 
 
-def test_noise_of_layouts_is_not_removed() -> None:
+def test_layout_differences_by_noise_alone_are_kept() -> None:
     """If layouts differ by noise alone, the differences are not subtracted, because a subtraction
     would blur a distribution with several modes, and bias the midmean."""
     biases = [
-        estimate_noise("modal", seed).value
-        - float(location.compute_midmean(simulate_modal_run(seed)).mean())
+        estimate_noise_location("modal", seed).value
+        - float(location.compute_midmean(simulate_run_of_modal_noise(seed)).mean())
         for seed in range(FEW)
     ]
     assert abs(np.mean(biases)) < 0.02
@@ -264,7 +266,7 @@ def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
     """If few processes have blocks in two states, the interval of the cost contains the interval
     that is computed from the costs of the processes."""
     process = np.repeat([1, 2, 3], 128)
-    x = simulate_brief_neighbour(4, 3)
+    x = simulate_brief_neighbour_process(4, 3)
     found = location.estimate_location(x, process, np.arange(len(x)) % 8)
     assert set(found.notes) == {location.FEW_PROCESSES, location.TWO_STATES}
     slices = location.split_blocks_into_batches(process)
@@ -286,7 +288,7 @@ def test_interval_contains_the_estimate(noise_kind: str) -> None:
         processes, layouts = int(random.integers(1, 17)), int(random.choice((1, 2, 8, 32)))
         blocks = int(random.choice((1, 5, 24, 128)))
         x = (
-            simulate_brief_neighbour(seed)
+            simulate_brief_neighbour_process(seed)
             if noise_kind == "brief"
             else noises.KINDS[noise_kind](np.random.default_rng(seed), noises.LENGTH)
         )
@@ -323,7 +325,7 @@ def test_note_has_the_mean_over_time_if_the_usual_cost_leaves_out_blocks(
     )
 
 
-def estimate_costly_offsets(costly: set[int], layouts: int) -> location.Location:
+def estimate_cost_with_costly_offsets(costly: set[int], layouts: int) -> location.Location:
     """Estimate the cost from 16 processes of 32 blocks with `layouts` code layouts. A loop costs 0,
     or 1 at the offsets `costly` in a cache line."""
     layout, process = np.arange(512) % layouts, np.arange(512) // 32
@@ -337,10 +339,10 @@ def test_interval_is_narrower_if_costly_offsets_are_neighbours() -> None:
     eight, because the costly offsets are neighbours. With scattered costly offsets, the interval is
     twice as wide."""
     end, scattered = (
-        estimate_costly_offsets({56, 58, 60, 62}, 32),
-        estimate_costly_offsets({0, 16, 32, 48}, 32),
+        estimate_cost_with_costly_offsets({56, 58, 60, 62}, 32),
+        estimate_cost_with_costly_offsets({0, 16, 32, 48}, 32),
     )
-    eight = estimate_costly_offsets({56}, 8)
+    eight = estimate_cost_with_costly_offsets({56}, 8)
     for found in (end, scattered, eight):
         assert found.value == pytest.approx(0.125, abs=0.005)
         assert found.interval.lo < 0.125 < found.interval.hi
@@ -373,7 +375,7 @@ def test_layouts_with_few_blocks_are_merged() -> None:
     assert 0.15 < found.over_time.half_width < 1
 
 
-def estimate_noise(noise_kind: str, seed: int) -> location.Location:
+def estimate_noise_location(noise_kind: str, seed: int) -> location.Location:
     x = noises.KINDS[noise_kind](np.random.default_rng(seed), noises.LENGTH)
     return location.estimate_location(x, noises.PROCESS, noises.LAYOUT)
 
@@ -407,18 +409,18 @@ def test_number_of_simulations_is_printed(
     takes long or if runs stop early. Runs that stop early have a line of their own."""
     simulated = []
 
-    def count_calls(module: ModuleType, name: str) -> None:
+    def record_calls_of_function(module: ModuleType, name: str) -> None:
         function = getattr(module, name)
 
-        def count_and_call(*arguments: Any) -> Any:
+        def record_name_and_call(*arguments: Any) -> Any:
             simulated.append(name)
             return function(*arguments)
 
-        monkeypatch.setattr(module, name, count_and_call)
+        monkeypatch.setattr(module, name, record_name_and_call)
 
-    count_calls(estimators, "simulate_run")
-    count_calls(frequency, "simulate_added_costs")
-    count_calls(latewindows, "simulate_costs_of_late_windows")
+    record_calls_of_function(estimators, "simulate_run")
+    record_calls_of_function(frequency, "simulate_added_costs")
+    record_calls_of_function(latewindows, "simulate_costs_of_late_windows")
     estimators.judge_estimator([noise_kind], 50)
     out = capsys.readouterr().out
     lines = re.findall(rf"^({noise_kind}(?: stopped)?) +(\d+) +[01]\.\d+ ", out, re.M)
@@ -472,7 +474,7 @@ THEIRS = make_site_costs(0.0974, 0.0017)
         ([make_site_costs(0.12, 0.0)] * 3, "1 passed, 1 failed"),
     ],
 )
-def test_independent_program_must_give_the_same_cost(
+def test_kmbench_costs_must_equal_costs_of_nopcost(
     ours: list[Costs],
     expected: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -526,7 +528,7 @@ def test_cost_of_one_site_is_a_16th_of_the_cost_of_16_sites(
         independent.measure_kmbench_costs(1, plan)
 
 
-def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
+def test_nopcost_prints_two_costs(tmp_path: Path) -> None:
     """nopcost prints a cost and a half width for each benchmark. The costs are not checked, because
     other processes may use the CPU."""
     found = independent.measure_nopcost_costs(independent.build_nopcost(tmp_path), 5)
@@ -542,14 +544,18 @@ def test_unknown_kinds_of_noise_are_refused(capsys: pytest.CaptureFixture[str]) 
     assert "-o kinds: 'loud' is not one of normal, skewed" in capsys.readouterr().err
 
 
-def make_location_slopes(values: list[float], process: int = 1) -> list[Slope]:
+def make_slopes_of_process(values: list[float], process: int = 1) -> list[Slope]:
     return [Slope.from_fraction(i, i % 4, Fraction(x), process) for i, x in enumerate(values)]
 
 
 def test_few_blocks_give_an_unbounded_interval() -> None:
     assert location.estimate_series_location([]).interval == UNBOUNDED
-    assert location.estimate_series_location(make_location_slopes([1.0] * 20)).interval == UNBOUNDED
-    assert location.estimate_series_location(make_location_slopes([1.0] * 24)).interval != UNBOUNDED
+    assert (
+        location.estimate_series_location(make_slopes_of_process([1.0] * 20)).interval == UNBOUNDED
+    )
+    assert (
+        location.estimate_series_location(make_slopes_of_process([1.0] * 24)).interval != UNBOUNDED
+    )
 
 
 def test_interval_of_cheap_and_costly_processes_follows_from_their_share() -> None:
@@ -722,7 +728,7 @@ def test_interval_over_processes_is_computed_from_process_means() -> None:
     assert (found.lo, found.hi) == pytest.approx((10 - 25.412, 10 + 25.412), abs=0.001)
 
 
-def make_parts(*levels: str) -> tuple[np.ndarray, np.ndarray]:
+def make_blocks_from_letters(*levels: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the values and the processes of blocks, from a text for each process: a letter stands
     for 32 blocks, which cost 0 for `a`, and 10 for `b`."""
     costs = [10.0 * (letter == "b") for letters in levels for letter in letters]
@@ -751,7 +757,7 @@ def test_two_states_of_the_machine_are_found_in_parts_of_32_blocks(
 ) -> None:
     """`cheap` and `costly` are the numbers of parts in each state; parts next to a change of the
     state do not count."""
-    found = location.find_two_machine_states(*make_parts(*levels))
+    found = location.find_two_machine_states(*make_blocks_from_letters(*levels))
     if cheap is None or costly is None:
         assert found is None
     else:
@@ -781,7 +787,7 @@ def test_effects_of_layouts_are_removed_without_their_noise() -> None:
     assert [*alone[0]] == [0] and [*alone[1]] == [*x]
 
 
-def test_residuals_are_differences_from_the_batch() -> None:
+def test_residuals_are_differences_from_batch_estimates() -> None:
     """The residuals are -1, 0, 3, -2 and 2; their quartiles are -1 and 2."""
     found = location.compute_residuals(
         np.array([1.0, 2, 5, 8, 12]), np.array([2.0, 10]), [slice(0, 3), slice(3, 5)]
@@ -821,7 +827,7 @@ def test_more_than_eight_layouts_need_three_blocks_each(
     assert has_too_few_blocks(blocks, layouts) is few
 
 
-def test_batches_do_not_span_processes() -> None:
+def test_batches_of_blocks_do_not_span_processes() -> None:
     process = np.repeat([3, 1, 2], [40, 7, 50])
     for part in location.split_blocks_into_batches(process):
         assert len(set(process[part])) == 1
@@ -830,13 +836,13 @@ def test_batches_do_not_span_processes() -> None:
 
 def test_paired_differences_keep_the_process_number() -> None:
     (difference,) = subtract_baseline(
-        make_location_slopes([5.0], process=7), make_location_slopes([3.0], process=7)
+        make_slopes_of_process([5.0], process=7), make_slopes_of_process([3.0], process=7)
     )
     assert difference.process == 7 and difference.value == 2
 
 
 def test_equal_values_have_an_interval_of_the_clock_step() -> None:
-    series = make_location_slopes([2.0] * 64)
+    series = make_slopes_of_process([2.0] * 64)
     assert location.estimate_series_location(series).interval.half_width == 0
     stepped = location.estimate_series_location(series, 0.5)
     assert stepped.interval.half_width == 0.5
@@ -873,7 +879,10 @@ def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> N
     way between the margin and the smallest detectable difference is found in fewer than 60 %."""
     found = {0.5: 0, 1.0: 0}
     for seed in range(FEW):
-        clone, variant = estimate_noise("placed", 2 * seed), estimate_noise("placed", 2 * seed + 1)
+        clone, variant = (
+            estimate_noise_location("placed", 2 * seed),
+            estimate_noise_location("placed", 2 * seed + 1),
+        )
         beyond = (
             verdicts.compute_smallest_detectable_difference(clone.interval, estimators.MARGIN)
             - estimators.MARGIN
@@ -945,7 +954,7 @@ def test_late_stretches_cover_their_share_of_the_blocks(pattern: tuple[float, in
     assert not latewindows.choose_late_blocks(random, latewindows.Disturbance(0.9)).any()
 
 
-def compute_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
+def compute_disturbance_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
     """Return the ticks of simulated windows minus the ticks on a quiet machine: an array with the
     dimensions block, variant and loop count."""
     windows = latewindows.simulate_late_windows(2, disturbance)
@@ -959,11 +968,11 @@ def compute_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
 def test_simulated_late_windows_follow_their_disturbance() -> None:
     """A quiet window has noise of 200 ticks. In a stretch, all windows of a block take 1.2 to 1.5
     times as long, 1.35 on average. Single windows are late by 10 µs of 2600 ticks on average."""
-    quiet = compute_extra_ticks(latewindows.Disturbance(0.0))
+    quiet = compute_disturbance_ticks(latewindows.Disturbance(0.0))
     assert np.mean(quiet) == pytest.approx(-0.5, abs=15) and np.std(quiet) == pytest.approx(
         200, rel=0.05
     )
-    stretches = compute_extra_ticks(latewindows.Disturbance(0.5, 10, 2.0)) / latewindows.LOOPS
+    stretches = compute_disturbance_ticks(latewindows.Disturbance(0.5, 10, 2.0)) / latewindows.LOOPS
     late = stretches[:, 0].mean(axis=1) > 2
     assert 0.3 < late.mean() < 0.7 and np.abs(stretches[~late]).max() < 1
     slower = 1 + stretches[late][:, 0].mean(axis=1) / 24
@@ -976,7 +985,7 @@ def test_simulated_late_windows_follow_their_disturbance() -> None:
     large = 27 + stretches[late][:, 3].mean(axis=1)
     assert large / slower == pytest.approx(30, abs=0.5)
     for one_sided in (False, True):
-        singles = compute_extra_ticks(latewindows.Disturbance(0.2, one_sided=one_sided))
+        singles = compute_disturbance_ticks(latewindows.Disturbance(0.2, one_sided=one_sided))
         hit = singles > 1000
         shares = hit.mean(axis=(0, 2))
         wanted = 0.2 * math.exp(-1000 / 26000)

@@ -61,7 +61,7 @@ def read_run_samples(run: Path) -> list[Sample]:
 
 
 def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     out = tmp_path / "metrics"
     assert main(["export", str(run), f"--openmetrics={out}"]) == 0
     lines = out.read_text().splitlines()
@@ -75,7 +75,7 @@ def test_prometheus_parser_reads_openmetrics(tmp_path: Path) -> None:
         "prometheus_client.openmetrics.parser",
         reason="prometheus_client is missing: scripts/setup --fleet installs it",
     )
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     hostile = 'a\\\\b}"""" 9'
     samples = run / "samples.csv"
     samples.write_text(samples.read_text().replace(",marker-jump,", f',"{hostile}",'))
@@ -138,7 +138,7 @@ def test_trace_has_switches_their_phases_and_gaps(switching_run: Path, tmp_path:
 def test_a_run_without_switches_has_no_trace(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     assert main(["export", str(run), f"--trace={tmp_path / 'x'}"]) == 2
     assert "the run has no samples of site switches" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
@@ -202,7 +202,7 @@ def test_unwritable_parquet_file_is_an_error(
 def test_fleet_reads_the_same_rows_from_parquet(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
     folder = tmp_path / "runs"
-    runs = manyruns.write_runs(folder, 8)
+    runs = manyruns.write_simulated_runs(folder, 8)
     outs = []
     for name in ("csv", "parquet"):
         outs.append(tmp_path / f"{name}.json")
@@ -228,24 +228,24 @@ def test_message_about_a_parquet_file_names_this_file(tmp_path: Path) -> None:
     parquet.write_parquet([sample], path)
     assert parquet.load_parquet(path, [tier]) == [sample]
 
-    def explain_refusal() -> str:
+    def get_run_error_message() -> str:
         with pytest.raises(RunError) as refusal:
             parquet.load_parquet(path, [tier])
         return str(refusal.value)
 
     parquet.write_parquet([sample._replace(variant="")], path)
-    assert explain_refusal() == f"{path}:3: benchmark or variant is empty"
+    assert get_run_error_message() == f"{path}:3: benchmark or variant is empty"
     place = parquet.quote_sql_literal(str(path))
     with duckdb.connect() as engine:
         engine.execute(f"COPY (SELECT 5 AS value) TO {place} (FORMAT parquet)")
-    assert explain_refusal() == f"{path}: the columns are not {', '.join(SAMPLE_COLUMNS)}"
+    assert get_run_error_message() == f"{path}: the columns are not {', '.join(SAMPLE_COLUMNS)}"
     path.write_text("none")
-    said = explain_refusal()
+    said = get_run_error_message()
     assert said.startswith(f"{path}: ") and "0.parquet" not in said and "\n" not in said
 
 
 def test_invalid_run_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     (run / "samples.csv").write_text((run / "samples.csv").read_text()[:-5])
     out = tmp_path / "x"
     assert main(["export", str(run), f"--openmetrics={out}", f"--trace={out}"]) == 1

@@ -323,7 +323,7 @@ def test_old_tree_is_kept_if_the_new_tree_cannot_be_renamed(
     ]
 
 
-def test_trees_of_killed_runs_are_removed(mirror: FakeMirror) -> None:
+def test_fetch_removes_trees_of_killed_fetches(mirror: FakeMirror) -> None:
     left = [mirror.cache / "kernels/.new-k-abc", mirror.cache / "suites/.new-s-abc"]
     cache.tag_cache_dir()
     for tree in left:

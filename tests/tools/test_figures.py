@@ -39,7 +39,7 @@ def make_figure_row(name: str, caveat: str = "", **more: object) -> Row:
     return replace(Row(name, 1.0, 0.5, 1.5, SLOWER, "+1.000 slower", caveat=caveat), **more)  # type: ignore[arg-type]
 
 
-def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
+def draw_and_list_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
     """Draw `panel` with this width; return pairs of vertical position and text, sorted."""
     found = drawnsvg.parse_svg_texts(canvas.render_part_as_inline_svg(panel, width, "words"))
     return sorted((part.y, part.text) for part in found)
@@ -50,7 +50,7 @@ def test_note_in_a_figure_is_complete_and_below_the_name(width: int) -> None:
     one = Panel(
         "b", "cycles", Scale(0.0, 2.0), [make_figure_row("first", LONG), make_figure_row("second")]
     )
-    found = draw_texts(one, width)
+    found = draw_and_list_texts(one, width)
     words = [text for _, text in found]
     below, after = words.index("first"), words.index("second")
     between = [text for text in words[below + 1 : after] if text != "+1.000 slower"]
@@ -71,7 +71,7 @@ def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
     dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
     spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)V([0-9.]+)", dots)]
     assert spans
-    for y, text in draw_texts(one, NARROW):
+    for y, text in draw_and_list_texts(one, NARROW):
         if text in ("first", "second") or text in LONG:
             assert all(not low < y < high for low, high in spans), text
 
@@ -93,7 +93,7 @@ def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
     name = "varargs-empty-probe-no-preempt-disable"
     unit = "added over compiled-out, TSC cycles per operation"
     one = Panel("b", unit, Scale(-100.0, 1000.0, 2.0), [make_figure_row(name)])
-    words = " ".join(text for _, text in draw_texts(one, width))
+    words = " ".join(text for _, text in draw_and_list_texts(one, width))
     assert name in words and "…" not in words
     assert f"{unit}; logarithmic beyond ±2" in words
 
@@ -119,7 +119,7 @@ def test_axis_tick_labels_that_do_not_fit_are_omitted(
     ends 6 units from each edge. A letter of a label is 8 units wide, so that a label of one letter
     fits above the end of a narrow axis, and a label of two letters does not."""
     one = Panel("b", "cycles", axis, [make_figure_row("first")])
-    drawn = [text for _, text in draw_texts(one, width)]
+    drawn = [text for _, text in draw_and_list_texts(one, width)]
     found = [text for text in drawn if re.fullmatch(r"−?[\d.]+( [kM])?", text)]
     assert sorted(found) == sorted(labels)
 
@@ -154,12 +154,14 @@ def test_names_of_curves_are_15_units_apart(wanted: list[float], places: list[fl
     assert lines.spread_labels(wanted, 0.0, 100.0) == places
 
 
-def draw_picture(part: Panel | Chart, width: int) -> np.ndarray:
+def draw_png_colours(part: Panel | Chart, width: int) -> np.ndarray:
     """Return the colours of a PNG file, by row and column. A CSS pixel has 2 pixels in the file."""
     return image.imread(io.BytesIO(canvas.render_figure_file([part], "", "png", width)))[:, :, :3]
 
 
-def find_pixels(picture: np.ndarray, colour: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+def find_coloured_pixels(
+    picture: np.ndarray, colour: tuple[int, int, int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the columns of the pixels with a colour."""
     rows, columns = np.nonzero(np.abs(picture - np.array(colour) / 255).max(axis=2) < 0.01)
     return rows, columns
@@ -174,7 +176,7 @@ def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: 
         make_figure_row("", value=value, look=DIFFERS, words=""), lo=math.nan, hi=math.nan
     )
     one = Panel("", "", Scale(0.0, 2.0), [row])
-    for places in find_pixels(draw_picture(one, width), (0xA8, 0x43, 0x00)):
+    for places in find_coloured_pixels(draw_png_colours(one, width), (0xA8, 0x43, 0x00)):
         assert places.max() - places.min() + 1 == pytest.approx(18, abs=2)
 
 
@@ -184,7 +186,7 @@ def test_noise_is_shaded_behind_all_rows_in_a_picture(width: int, high: int) -> 
     narrow figure the names are between the rows, and the axis ends 6 units from each edge."""
     rows = [make_figure_row(name, value=0.9, lo=0.9, hi=0.9, words="") for name in "ab"]
     panel = Panel("", "", Scale(-1.0, 1.0), rows, noise=0.5)
-    found = find_pixels(draw_picture(panel, width), (0xE2, 0xE6, 0xEA))
+    found = find_coloured_pixels(draw_png_colours(panel, width), (0xE2, 0xE6, 0xEA))
     margins = costs.measure_margins([panel], width - 24)
     wide = width - 24 - (2 * canvas.EDGE if width == NARROW else sum(margins))
     assert len({*found[0]}) == pytest.approx(high, abs=4)
@@ -195,7 +197,7 @@ def test_dots_of_a_margin_are_5_units_apart_in_a_picture() -> None:
     """The dots are black, on 10 rows of 24 units. A unit has 2 pixels."""
     rows = [make_figure_row("", value=0.0, lo=0.0, hi=0.0, words="") for _ in range(10)]
     panel = Panel("", "", Scale(-1.0, 1.0), rows, margin=0.5)
-    picture = draw_picture(panel, WIDE)[: 2 * (12 + 24 + 240)].max(axis=2)
+    picture = draw_png_colours(panel, WIDE)[: 2 * (12 + 24 + 240)].max(axis=2)
     left, right = costs.measure_margins([panel], WIDE - 24)
     margin = round(2 * (12 + left + 0.75 * (WIDE - 24 - left - right)))
     dark = picture[:, margin - 2 : margin + 3].min(axis=1) < 0.7
@@ -208,8 +210,10 @@ def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
     A unit has 2 pixels."""
     points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
     chart = Chart("", "sites", "ticks", [Curve("a", 0, points), Curve("b", 1, points)])
-    picture = draw_picture(chart, NARROW)[:, : 2 * 30]
-    found = [find_pixels(picture, colour) for colour in ((0, 0x65, 0xA3), (0xA8, 0x43, 0x00))]
+    picture = draw_png_colours(chart, NARROW)[:, : 2 * 30]
+    found = [
+        find_coloured_pixels(picture, colour) for colour in ((0, 0x65, 0xA3), (0xA8, 0x43, 0x00))
+    ]
     for rows, columns in found:
         assert rows.max() - rows.min() + 1 == pytest.approx(14, abs=2)
         assert (columns.min(), columns.max()) == pytest.approx((2 * 16.5, 2 * 23.5), abs=2)
@@ -234,7 +238,7 @@ def test_line_joins_a_name_to_a_curve_that_ends_elsewhere(
     first, second = ((1.0, y, y, y) for y in ends)
     curves = [Curve("a", 0, [first, (1e6, *first[1:])]),
               Curve("b", 1, [second, (10**last, *second[1:])])]  # fmt: skip
-    picture = draw_picture(Chart("", "sites", "ticks", curves), 744)
+    picture = draw_png_colours(Chart("", "sites", "ticks", curves), 744)
     between = picture[:, 2 * (744 - 12 - 20) : 2 * (744 - 12 - 13)]
     assert bool((between < 0.9).any()) is joined
 
@@ -261,7 +265,7 @@ def test_texts_of_a_chart_are_around_its_axes(
 
 
 @WIDTHS
-def test_dollar_signs_are_no_formulas(width: int) -> None:
+def test_dollar_signs_in_figures_are_drawn_as_text(width: int) -> None:
     words = [f"{letter}$x_1$" for letter in "abcdefghijk"]
     row = make_figure_row(words[0], words[1], words=words[2])
     one = Panel(words[3], words[4], Scale(0.0, 2.0), [row], remark=words[5])
@@ -305,7 +309,7 @@ def test_each_verdict_is_counted_once_per_variant() -> None:
     assert panels.describe_verdict_counts(results[:2]) == ""
 
 
-def make_panel(*notes: str) -> Panel:
+def make_panel_with_notes(*notes: str) -> Panel:
     """Return the panel of a benchmark with a row for each note."""
     own = [make_result("b", "none", None), make_result("b", "none-clone", 0.0)]
     own += [
@@ -317,14 +321,14 @@ def make_panel(*notes: str) -> Panel:
 
 
 def test_note_shared_by_all_rows_is_printed_once() -> None:
-    panel = make_panel(POOR, POOR, POOR)
+    panel = make_panel_with_notes(POOR, POOR, POOR)
     assert [row.caveat for row in panel.rows] == ["", "", ""]
     assert [row.words for row in panel.rows] == ["+1.000 withheld"] * 3
     assert panel.remark.startswith(f"O{POOR[1:]}.") and panel.remark.count(POOR[1:]) == 1
 
 
 def test_notes_of_some_rows_are_numbered_footnotes() -> None:
-    panel = make_panel(POOR, "few processes", POOR, "", f"{POOR}; {LONG}")
+    panel = make_panel_with_notes(POOR, "few processes", POOR, "", f"{POOR}; {LONG}")
     assert [row.words.removeprefix("+1.000 withheld") for row in panel.rows] == [
         " [1]", "", " [1]", "", " [2]"
     ]  # fmt: skip
@@ -375,7 +379,7 @@ def test_notes_on_published_costs_name_known_rows_and_fit_in_a_line() -> None:
         assert len(lines) == 1, lines
 
 
-def test_every_benchmark_has_a_kind_of_result(native_programs: None) -> None:
+def test_every_benchmark_has_a_known_result_kind(native_programs: None) -> None:
     listed = pages.parse_benchmark_variants(nativeprograms.run_kmbench("list").stdout)
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
@@ -498,7 +502,7 @@ def test_bandwidth_uses_the_smaller_of_deviation_and_quartile_range() -> None:
     ("values", "drawn"),
     [([0.0, 1.0] * 9 + [0.5], False), ([3.0] * 30, False), ([0.0, 1.0] * 10, True)],
 )
-def test_distribution_needs_twenty_different_values(values: list[float], drawn: bool) -> None:
+def test_distribution_is_drawn_if_twenty_values_differ(values: list[float], drawn: bool) -> None:
     assert bool(figuredata.estimate_density(values)) is drawn
 
 
@@ -515,16 +519,16 @@ def test_differences_from_reference_variants_have_the_intervals_of_the_run() -> 
         make_result("b", name, 0.0, slopes=s) for name, s in zip("ab", slopes, strict=True)
     )
 
-    def compute_interval(**changed: object) -> Interval:
+    def compute_difference_interval(**changed: object) -> Interval:
         changed_result = replace(own, **changed)  # type: ignore[arg-type]
         return figuredata.compute_differences_from_variants(changed_result, [base])["a"][1]
 
-    usual = compute_interval()
-    assert compute_interval(alpha=0.01).half_width > 1.2 * usual.half_width
-    assert compute_interval(step=1.0) == usual.widened(1.0)
+    usual = compute_difference_interval()
+    assert compute_difference_interval(alpha=0.01).half_width > 1.2 * usual.half_width
+    assert compute_difference_interval(step=1.0) == usual.widened(1.0)
     late = Lateness(9, frozenset(range(20)))
-    without = compute_interval(slopes=slopes[1][20:])
-    assert compute_interval(late=late) == usual.union(without) != usual
+    without = compute_difference_interval(slopes=slopes[1][20:])
+    assert compute_difference_interval(late=late) == usual.union(without) != usual
 
 
 def test_results_get_differences_from_their_reference_variants() -> None:
@@ -586,7 +590,7 @@ def test_only_an_absent_value_is_a_dash_in_html(value: object, expected: str) ->
 @pytest.mark.parametrize(
     ("text", "expected"), [("-", "–"), ("", "–"), ("-1.5", "−1.5"), ("+2", "+2")]
 )
-def test_numbers_in_html_have_minus_signs(text: str, expected: str) -> None:
+def test_hyphens_of_numbers_become_minus_signs_in_html(text: str, expected: str) -> None:
     assert markup.format_number_html(text) == expected
 
 
@@ -632,7 +636,7 @@ def test_figure_in_html_has_two_widths_and_a_caption() -> None:
     assert markup.render_figure_html(None, "p", "said") == ""
 
 
-def test_sections_in_html_omit_empty_parts() -> None:
+def test_html_sections_have_no_empty_parts() -> None:
     assert markup.render_folded_html("s", "", removable=True) == ""
     assert markup.render_folded_html("<s", "b") == (
         "<details><summary>&lt;s</summary>\nb\n</details>"

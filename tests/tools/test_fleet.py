@@ -38,7 +38,7 @@ MEGABYTES = 2000
 @pytest.fixture
 def fleet_runs(tmp_path: Path) -> Path:
     """Write simulated runs of 24 machines; return the directory of the runs."""
-    manyruns.write_runs(tmp_path / "runs", 24)
+    manyruns.write_simulated_runs(tmp_path / "runs", 24)
     return tmp_path / "runs"
 
 
@@ -50,7 +50,7 @@ def test_fleet_reads_the_same_rows_as_compare(
     estimates.json alone."""
     monkeypatch.setattr(manyruns, "BLOCKS", blocks)
     monkeypatch.setattr(manyruns, "LAYOUTS", layouts)
-    run = manyruns.RunWriter(tmp_path).write_run(3)
+    run = manyruns.RunWriter(tmp_path).write_simulated_run(3)
     tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
     plain = rows.make_run_rows(samples, tiers, verdicts.compute_results(samples, tiers))
@@ -97,7 +97,7 @@ def test_missing_slow_and_invalid_machines_are_reported(
     listed = tmp_path / "machines"
     listed.write_text("".join(f"{name}\n" for name in [*names, "machine-dead"]))
     shutil.rmtree(fleet_runs / "machine-00006")
-    manyruns.RunWriter(fleet_runs).write_run(6, cost_factor=3.0)
+    manyruns.RunWriter(fleet_runs).write_simulated_run(6, cost_factor=3.0)
     lying = fleet_runs / "machine-00007" / "samples.csv"
     lines = lying.read_text().splitlines(keepends=True)
     lines[9] = lines[9].replace("TSC cycles", "ns")
@@ -154,7 +154,7 @@ def test_group_without_a_common_row_does_not_stop_other_comparisons(
     assert [pair["b"]["run"] for pair in json.loads(out.read_text())["pairs"]] == [
         "AMD EPYC (10 runs)"
     ]
-    manyruns.write_runs(tmp_path / "few", 1)
+    manyruns.write_simulated_runs(tmp_path / "few", 1)
     assert main(["fleet", str(tmp_path / "few"), f"--json={out}"]) == 0
     assert json.loads(out.read_text())["pairs"] == []
 
@@ -164,7 +164,7 @@ def test_directory_without_runs_is_refused(
 ) -> None:
     assert main(["fleet", str(tmp_path)]) == 2
     assert main(["fleet", str(tmp_path / "none")]) == 2
-    manyruns.write_runs(tmp_path, 2)
+    manyruns.write_simulated_runs(tmp_path, 2)
     assert main(["fleet", str(tmp_path), "--by", "colour"]) == 2
     assert main(["fleet", str(tmp_path), "--against", "ARM"]) == 2
     error = capsys.readouterr().err
@@ -251,7 +251,7 @@ def make_fleet_row(variant: str = "v", **more: object) -> rows.Row:
         ([1.0] * 20, [], None),
     ],
 )
-def test_shift_begins_with_the_first_run_after_it(
+def test_history_shift_begins_with_its_first_run(
     values: list[float], first_shifted_runs: list[int], percent: float | None
 ) -> None:
     """A shift needs at least seven runs, three of them before and three after the shift, and a
@@ -268,20 +268,20 @@ def test_shift_begins_with_the_first_run_after_it(
         assert shift.verdict == ("slower" if shift.percent > 0 else "faster")
 
 
-def test_shift_exceeds_the_change_of_the_clone() -> None:
+def test_history_shift_exceeds_the_change_of_the_clone() -> None:
     """The clone of the same kernel costs 3 % more from run 7 on. A value that is left out of a row
     or of the clone does not count."""
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 
-    def make_series(variant: str, after: float, gap: int, kernel: str = "6.1") -> rows.Row:
+    def make_row_with_shift(variant: str, after: float, gap: int, kernel: str = "6.1") -> rows.Row:
         values = np.array([1.0] * 7 + [after] * 8)
         values[gap] = np.nan
         return make_fleet_row(variant, values=values, resolution=0.0, kernel=kernel)
 
-    clone = make_series("none-clone", 1.03, 2)
+    clone = make_row_with_shift("none-clone", 1.03, 2)
     less, more, other = (
-        make_series(name, after, 4, kernel)
+        make_row_with_shift(name, after, 4, kernel)
         for name, after, kernel in (("v", 1.02, "6.1"), ("w", 1.04, "6.1"), ("v", 1.02, "6.2"))
     )
     found = trends.find_all_shifts([clone, less, more, other])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
-from nativeprograms import build_programs
+from nativeprograms import build_native_programs
 
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
 COMMON = ["-std=gnu11", "-Wall", "-Werror", "-D_GNU_SOURCE", "-Inative/include", "-Iinclude"]
@@ -18,12 +18,12 @@ WHERE = {"pie": ["-fpie", "-pie"], "no-pie": ["-fno-pie", "-no-pie"]}
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _build_library() -> None:
+def _build_libkmarkers() -> None:
     """Build libkmarkers.a."""
-    build_programs(LIBRARY.name)
+    build_native_programs(LIBRARY.name)
 
 
-def build_example(
+def build_flight_example(
     compiler: str, pie_or_no_pie: str, optimisation: str, program: Path
 ) -> subprocess.CompletedProcess[str]:
     """Compile and link the example program with a compiler, the options WHERE[where] and an
@@ -49,7 +49,7 @@ def test_example_flight_works_with_each_compiler_and_optimisation(
 ) -> None:
     """Each build of the example exits with 0, which means that all phases of the example worked."""
     program = tmp_path / "flight"
-    built = build_example(compiler, pie_or_no_pie, optimisation, program)
+    built = build_flight_example(compiler, pie_or_no_pie, optimisation, program)
     assert built.returncode == 0, built.stderr
     assert read_elf_type(program) == ("DYN" if pie_or_no_pie == "pie" else "EXEC")
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
@@ -134,6 +134,6 @@ def test_build_without_optimisation_is_refused_with_the_reason(
 ) -> None:
     """Without optimisation, the compiler prints the #error message of
     include/kmarkers/dialect.h."""
-    built = build_example(compiler, "pie", "-O0", tmp_path / "flight")
+    built = build_flight_example(compiler, "pie", "-O0", tmp_path / "flight")
     assert built.returncode != 0
     assert "kmarkers needs optimisation" in built.stderr

@@ -102,11 +102,11 @@ def test_user_step_may_lack_packages_but_may_not_fail(
 def test_only_times_of_passed_steps_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start_without_root(root: Root, command: str, *_: object) -> subprocess.Popen[bytes]:
+    def start_command_outside_root(root: Root, command: str, *_: object) -> subprocess.Popen[bytes]:
         return subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE)
 
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(bareroot, "start_command_in_root", start_without_root)
+    monkeypatch.setattr(bareroot, "start_command_in_root", start_command_outside_root)
     for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
         session = fresh.RootSession("a", Root(tmp_path, None, None), variables)
         assert fresh.run_step_in_root(session, fresh.Step("good", "echo setup: ready"))
@@ -131,13 +131,13 @@ def test_dkms_script_that_ends_early_is_a_failure(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def start_without_root(_: Root, command: str, *__: object) -> subprocess.Popen[bytes]:
+    def start_command_outside_root(_: Root, command: str, *__: object) -> subprocess.Popen[bytes]:
         lines = script_output.replace("; ", "\n") if "build.sh" in command else "x"
         words = ["sh", "-c", f"echo '{lines}'; exit {exit_code if 'build.sh' in command else 0}"]
         return subprocess.Popen(words, stdout=subprocess.PIPE)
 
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(bareroot, "start_command_in_root", start_without_root)
+    monkeypatch.setattr(bareroot, "start_command_in_root", start_command_outside_root)
     monkeypatch.setattr(dkms, "find_compiler_package", lambda _: "gcc-12")
     monkeypatch.setattr(dkms, "translate_path_into_root", str)
     (tmp_path / "root" / "out").mkdir(parents=True)
@@ -154,7 +154,7 @@ def test_fresh_refuses_a_readme_without_commands() -> None:
         fresh.read_readme_commands("# x\n\n## Two commands\n\nNone.\n\n    make bench\n")
 
 
-def test_install_command_is_found_in_the_output() -> None:
+def test_install_command_is_found_in_setup_output() -> None:
     said = "setup: packages are missing; run as root: apt-get install gcc libc6-dev g++\nend\n"
     assert fresh.INSTALL_COMMAND.findall(said) == ["apt-get install gcc libc6-dev g++"]
 
@@ -231,7 +231,7 @@ class FakeDebianMirror:
 
 
 @pytest.fixture
-def tiny_root(tmp_path: Path) -> Root:
+def busybox_root(tmp_path: Path) -> Root:
     """Make a root file system that contains only busybox."""
     busybox = shutil.which("busybox")
     if os.geteuid() != 0 or busybox is None:
@@ -252,29 +252,29 @@ def run_in_root(root: Root, command: str) -> str:
         return process.stdout.read().decode()
 
 
-def test_command_in_a_root_sees_only_its_root_and_its_processes(tiny_root: Root) -> None:
-    said = run_in_root(tiny_root, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
+def test_command_in_a_root_sees_only_its_root_and_its_processes(busybox_root: Root) -> None:
+    said = run_in_root(busybox_root, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
     assert said.splitlines()[0] == "1 /root"
     assert len([line for line in said.splitlines() if line.startswith("/proc/")]) < 8
     assert "busybox" in said
 
 
 def test_proxy_password_is_not_on_a_command_line(
-    tiny_root: Root, monkeypatch: pytest.MonkeyPatch
+    busybox_root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", "s3cret")
-    said = run_in_root(tiny_root, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
+    said = run_in_root(busybox_root, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
     assert said.count("s3cret") == 1
-    assert "s3cret" not in str(tiny_root.make_command_line("true", as_user=False))
+    assert "s3cret" not in str(busybox_root.make_command_line("true", as_user=False))
 
 
 def test_writes_of_a_command_in_a_root_do_not_change_the_cache(
-    tiny_root: Root, tmp_path: Path
+    busybox_root: Root, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     (cache / "kernel").write_text("as it was\n")
-    root = Root(tiny_root.path, None, cache)
+    root = Root(busybox_root.path, None, cache)
     said = run_in_root(
         root, "cd $KMARKERS_CACHE; cat kernel; echo changed >kernel; cat kernel; >new"
     )
@@ -287,25 +287,25 @@ def test_writes_of_a_command_in_a_root_do_not_change_the_cache(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_command_leaves_no_process_and_mount(
-    tiny_root: Root, number: signal.Signals
+    busybox_root: Root, number: signal.Signals
 ) -> None:
     # Child processes inherit ignored signals, and pytest may have been started with SIGINT ignored.
-    words = ["env", "--default-signal", sys.executable, "-c", HOLD, str(tiny_root.path)]
+    words = ["env", "--default-signal", sys.executable, "-c", HOLD, str(busybox_root.path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     with subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"in\n"
-        inside = has_mount_below(tiny_root.path)
+        inside = has_mount_below(busybox_root.path)
         holder.send_signal(number)
-    assert inside, f"{tiny_root.path}: nothing was mounted there while the command ran"
+    assert inside, f"{busybox_root.path}: nothing was mounted there while the command ran"
     deadline = time.monotonic() + 20
-    while has_mount_below(tiny_root.path) and time.monotonic() < deadline:
+    while has_mount_below(busybox_root.path) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not has_mount_below(tiny_root.path)
-    assert str(tiny_root.path) not in Path("/proc/self/mountinfo").read_text()
-    tiny_root.remove_trees()
+    assert not has_mount_below(busybox_root.path)
+    assert str(busybox_root.path) not in Path("/proc/self/mountinfo").read_text()
+    busybox_root.remove_trees()
 
 
 def has_mount_below(path: Path) -> bool:
@@ -342,7 +342,7 @@ def test_incomplete_root_of_a_killed_run_is_removed(
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}
 
 
-def test_second_suite_waits_for_the_same_root(
+def test_second_suite_waits_until_a_root_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The two processes of a test run may run suites in roots of the same Debian release."""
@@ -359,14 +359,14 @@ def test_second_suite_waits_for_the_same_root(
 
     monkeypatch.setattr(bareroot, "unpack_debian_root", unpack_fake_root)
 
-    def use_root_once() -> bool:
+    def is_unpacked_root_unused() -> bool:
         with fresh.unpack_temporary_root("a", False, True, {}):
             return not (root.path / "used").exists()
 
     with ThreadPoolExecutor(1) as pool:
         with fresh.unpack_temporary_root("a", False, True, {}):
             (root.path / "used").touch()
-            second = pool.submit(use_root_once)
+            second = pool.submit(is_unpacked_root_unused)
             assert waits.wait(20)
             assert (root.path / "used").exists()
         assert second.result(20)

@@ -114,7 +114,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def run_program(program: Path, *numbers: int) -> list[str]:
+def run_program_with_numbers(program: Path, *numbers: int) -> list[str]:
     """Run the program with numbers as arguments; return the lines that it prints."""
     words = [str(program), *map(str, numbers)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -147,8 +147,8 @@ def test_module_stays_loaded_if_ftrace_cannot_unregister_a_marker(
     """A reference keeps kmarkers_markers loaded while a marker is attached to a function. The
     reference is kept if ftrace cannot unregister the marker, also after a failed attachment."""
     words = (prepare, add_table, add_directories, unregister, 0)
-    assert run_program(program, *words) == expected.split(", ")
+    assert run_program_with_numbers(program, *words) == expected.split(", ")
 
 
 def test_no_marker_is_attached_while_the_module_is_being_unloaded(program: Path) -> None:
-    assert run_program(program, 0, 0, 0, 0, 1) == ["attach -19 references 0"]
+    assert run_program_with_numbers(program, 0, 0, 0, 0, 1) == ["attach -19 references 0"]

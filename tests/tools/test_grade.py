@@ -44,7 +44,7 @@ def make_env_with_kernel_options(**options: str) -> dict[str, Any]:
 KASAN = make_env_with_kernel_options(CONFIG_KASAN="y")
 
 
-def make_clones(bad: int, verdict: str) -> list[Result]:
+def make_clones_with_verdict(bad: int, verdict: str) -> list[Result]:
     """Return six A/A clones: `bad` of them with `verdict`, the others with "equivalent"."""
     return [
         make_result(f"b{n}", "none-clone", verdict=verdict if n < bad else EQUIVALENT)
@@ -85,15 +85,21 @@ def test_run_without_reasons_is_graded_good() -> None:
             Level.POOR,
             "6.0 % of the timed windows",
         ),
-        (make_tier(), {}, make_clones(1, SLOWER), Level.POOR, "with different costs in b0"),
         (
             make_tier(),
             {},
-            make_clones(2, UNRESOLVED),
+            make_clones_with_verdict(1, SLOWER),
+            Level.POOR,
+            "with different costs in b0",
+        ),
+        (
+            make_tier(),
+            {},
+            make_clones_with_verdict(2, UNRESOLVED),
             Level.FAIR,
             "noise than the margin allows in b0",
         ),
-        (make_tier(), {}, make_clones(5, UNRESOLVED), Level.POOR, "b2 and 2 more"),
+        (make_tier(), {}, make_clones_with_verdict(5, UNRESOLVED), Level.POOR, "b2 and 2 more"),
     ],
 )
 def test_each_reason_alone_lowers_the_grade(
@@ -146,7 +152,7 @@ def test_emulated_cpu_is_the_only_reason_of_its_grade(env: Mapping[str, Any]) ->
     assert found.words.startswith("an emulated CPU")
 
 
-def make_frequencies(*spreads: float) -> list[Result]:
+def make_results_with_spreads(*spreads: float) -> list[Result]:
     """Return a result for each of `spreads`, by which the core's frequency varied."""
     cores = [CoreCycleRatio("counted", 1.5, spread) for spread in spreads]
     return [make_result(f"b{n}", "x", core=core) for n, core in enumerate(cores)]
@@ -155,16 +161,25 @@ def make_frequencies(*spreads: float) -> list[Result]:
 @pytest.mark.parametrize(
     ("results", "expected"),
     [
-        (make_frequencies(0.05), None),
-        (make_frequencies(0.01, 0.06), "changed by up to 6 % between blocks: b1"),
-        (make_frequencies(0.2, 0.3, 0.1), "up to 30 % between blocks: b0, b1, b2"),
-        (make_frequencies(0.2, 0.1, 0.1, 0.1), "blocks: b0, b1, b2 and 1 more"),
-        (make_frequencies(*[0.1] * 6), "blocks: b0, b1, b2 and 3 more"),
+        (make_results_with_spreads(0.05), None),
+        (make_results_with_spreads(0.01, 0.06), "changed by up to 6 % between blocks: b1"),
+        (make_results_with_spreads(0.2, 0.3, 0.1), "up to 30 % between blocks: b0, b1, b2"),
+        (make_results_with_spreads(0.2, 0.1, 0.1, 0.1), "blocks: b0, b1, b2 and 1 more"),
+        (make_results_with_spreads(*[0.1] * 6), "blocks: b0, b1, b2 and 3 more"),
         ([make_result("b", "x", core=None)], None),
-        (make_clones(3, UNRESOLVED), "than the margin allows in b0, b1, b2"),
-        (make_clones(4, UNRESOLVED), "than the margin allows in b0, b1, b2 and 1 more"),
-        (make_clones(6, UNRESOLVED), "than the margin allows in b0, b1, b2 and 3 more"),
-        (make_clones(2, FASTER), "two copies of the same code with different costs in b0, b1"),
+        (make_clones_with_verdict(3, UNRESOLVED), "than the margin allows in b0, b1, b2"),
+        (
+            make_clones_with_verdict(4, UNRESOLVED),
+            "than the margin allows in b0, b1, b2 and 1 more",
+        ),
+        (
+            make_clones_with_verdict(6, UNRESOLVED),
+            "than the margin allows in b0, b1, b2 and 3 more",
+        ),
+        (
+            make_clones_with_verdict(2, FASTER),
+            "two copies of the same code with different costs in b0, b1",
+        ),
         (
             [
                 *(make_result(name, "x", note=UNMEASURED) for name in "fcaed"),
@@ -244,7 +259,7 @@ def test_one_flagged_window_does_not_lower_the_grade() -> None:
     assert not grade_results(make_tier(), {}, [make_result("b", "x", flagged=1)]).reasons
 
 
-def test_worst_reason_decides_and_is_listed_first() -> None:
+def test_worst_reason_decides_the_grade_and_is_first() -> None:
     found = grade_results(make_tier(hypervisor="KVM", invariant_tsc="0"))
     assert found.level == Level.POOR and found.level_name == "poor"
     assert [reason.level for reason in found.reasons] == [Level.POOR, Level.FAIR]

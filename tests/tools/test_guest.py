@@ -27,7 +27,7 @@ JOBS = sorted((SCRIPTS / "jobs").glob("*.sh"))
 SOURCED = [*sorted(SCRIPTS.glob("*.sh")), *SUITES]
 
 
-def read_sourced_files(job: Path) -> list[str]:
+def read_job_and_sourced_files(job: Path) -> list[str]:
     """Return the texts of a job and of all files that jobs source."""
     return [path.read_text() for path in (job, *SOURCED)]
 
@@ -35,7 +35,7 @@ def read_sourced_files(job: Path) -> list[str]:
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
 def test_no_shell_function_is_defined_twice(job: Path) -> None:
     functions = Counter(
-        found for text in read_sourced_files(job) for found in FUNCTION.findall(text)
+        found for text in read_job_and_sourced_files(job) for found in FUNCTION.findall(text)
     )
     assert functions["run_suite"] == 1
     assert not [function for function, times in functions.items() if times > 1]
@@ -43,7 +43,7 @@ def test_no_shell_function_is_defined_twice(job: Path) -> None:
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
 def test_no_shared_variable_is_defined_twice(job: Path) -> None:
-    texts = read_sourced_files(job)
+    texts = read_job_and_sourced_files(job)
     variables = Counter(found for text in texts for found in set(SHARED.findall(text)))
     assert not [variable for variable, times in variables.items() if times > 1]
 
@@ -80,7 +80,7 @@ def test_guest_init_stops_outside_a_test_kernel() -> None:
     assert "first process of a test kernel" in done.stderr
 
 
-def find_settings_that_init_refuses(
+def list_settings_that_init_refuses(
     tmp_path: Path, settings: dict[str, object], change: str = ""
 ) -> str:
     """Write the files with the settings of a guest. Execute the shell command `change`, which
@@ -109,15 +109,15 @@ HOSTILE = {
 
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
-def test_settings_reach_the_guest_unchanged(tmp_path: Path) -> None:
-    assert find_settings_that_init_refuses(tmp_path, HOSTILE) == ""
-    assert find_settings_that_init_refuses(tmp_path, {}) == ""
+def test_settings_of_a_job_reach_the_guest_unchanged(tmp_path: Path) -> None:
+    assert list_settings_that_init_refuses(tmp_path, HOSTILE) == ""
+    assert list_settings_that_init_refuses(tmp_path, {}) == ""
 
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
 @pytest.mark.parametrize("change", ["unset A", "A=two", "E=' a b '", "export B="])
 def test_guest_init_reports_a_changed_setting(tmp_path: Path, change: str) -> None:
-    lost = find_settings_that_init_refuses(tmp_path, HOSTILE, change)
+    lost = list_settings_that_init_refuses(tmp_path, HOSTILE, change)
     assert lost.startswith(re.search(r"[A-E]\b", change)[0] + "=")  # type: ignore[index]
     assert lost.count("\n") == 1
 

@@ -194,14 +194,16 @@ def test_handbook_page_has_the_help_of_each_command(
     )
 
 
-def make_output(exit_code: int, stdout: str) -> subprocess.CompletedProcess[str]:
+def make_completed_process(exit_code: int, stdout: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess([], exit_code, stdout, " why \n")
 
 
 def test_handbook_fails_if_the_help_of_a_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handbook, "capture_output", lambda *_: make_output(0, " help \n"))
+    monkeypatch.setattr(
+        handbook, "capture_output", lambda *_: make_completed_process(0, " help \n")
+    )
     assert handbook.read_command_help("bench") == " help"
-    monkeypatch.setattr(handbook, "capture_output", lambda *_: make_output(2, ""))
+    monkeypatch.setattr(handbook, "capture_output", lambda *_: make_completed_process(2, ""))
     with pytest.raises(FailedError, match=r"^kmarkers check mutants --help failed: why$"):
         handbook.read_command_help("check", "mutants")
 
@@ -219,7 +221,7 @@ def test_handbook_page_of_a_header_has_its_manual(
         assert words[:5] == ["perl", Path("script"), "-rst", "-sphinx-version", "5.3.0"]
         source, header = Path("patcher/d.c"), Path("include/linux/b.h")
         silent = words[5:] in ([header], ["-export", source], ["-export"])
-        return make_output(0, "" if silent else " ".join(map(str, words[5:])) + "\n")
+        return make_completed_process(0, "" if silent else " ".join(map(str, words[5:])) + "\n")
 
     monkeypatch.setattr(handbook, "capture_output", return_fake_manual)
     pages = handbook.Handbook(source_tree / "out").write_header_pages(Path("script"))

@@ -31,14 +31,16 @@ ACCESS = 1 << 18
 SILENCE = 0.3
 
 
-def make_trap_stack(address: int, saved_register: int = 7, flags: int = INTERRUPTS) -> list[int]:
+def make_int3_trap_stack(
+    address: int, saved_register: int = 7, flags: int = INTERRUPTS
+) -> list[int]:
     """Return the stack of a CPU in the handler of an int3 at `address`; `saved_register` is the
     value of a saved register, and `flags` is RFLAGS at the int3."""
     saved = [saved_register, *range(1, 16), address + 1, 0x10, flags, 0xFFFFC900000F0000, 0x18]
     return [0xFFFFFFFF99123456, 0, ENTRY + 0x39, *saved]
 
 
-def make_busy_cpu() -> FakeCpu:
+def make_advancing_cpu() -> FakeCpu:
     """Return a CPU whose instruction pointer advances in each inspection."""
     places = itertools.count(KERNEL_TEXT, 0x40)
 
@@ -48,7 +50,9 @@ def make_busy_cpu() -> FakeCpu:
     return FakeCpu(next=move_to_next_place)
 
 
-def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
+def watch_until_finding(
+    tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]
+) -> Finding | None:
     """Watch a silent guest with these CPUs and this memory until there is a finding or a series of
     inspections is complete; return the finding."""
     FakeMonitor(tmp_path / "qmp", cpus, memory)
@@ -65,15 +69,15 @@ def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> 
 def make_cpu_in_int3_loop(address: int, flags: int = INTERRUPTS) -> FakeCpu:
     """Return a CPU that executes an int3 at `address` endlessly; each inspection finds the CPU at
     another instruction of the handler."""
-    cpu = make_busy_cpu()
+    cpu = make_advancing_cpu()
     cpu.flags = NO_INTERRUPTS
-    cpu.stack = make_trap_stack(address, flags=flags)
+    cpu.stack = make_int3_trap_stack(address, flags=flags)
     return cpu
 
 
 def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -> None:
-    cpus = [make_busy_cpu(), make_cpu_in_int3_loop(KERNEL_TEXT)]
-    finding = watch_guest(tmp_path, cpus, {KERNEL_TEXT: 0x0F})
+    cpus = [make_advancing_cpu(), make_cpu_in_int3_loop(KERNEL_TEXT)]
+    finding = watch_until_finding(tmp_path, cpus, {KERNEL_TEXT: 0x0F})
     assert finding and finding.stale
     assert f"CPU 1 executes a breakpoint at {KERNEL_TEXT:x} endlessly" in finding.reason
     assert "memory holds 0f" in finding.reason
@@ -87,8 +91,8 @@ def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -
 def test_stale_int3_in_a_module_with_interrupts_disabled_is_attributed_to_the_emulator(
     tmp_path: Path, byte: int, stale: bool, more: int
 ) -> None:
-    cpus = [make_busy_cpu(), make_cpu_in_int3_loop(MODULE_TEXT, NO_INTERRUPTS | more)]
-    finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
+    cpus = [make_advancing_cpu(), make_cpu_in_int3_loop(MODULE_TEXT, NO_INTERRUPTS | more)]
+    finding = watch_until_finding(tmp_path, cpus, {MODULE_TEXT: byte})
     assert finding and finding.stale == stale
 
 
@@ -106,7 +110,9 @@ def test_stale_int3_in_a_module_with_interrupts_disabled_is_attributed_to_the_em
 def test_other_int3_loops_are_not_attributed_to_the_emulator(
     tmp_path: Path, address: int, memory: dict[int, int]
 ) -> None:
-    finding = watch_guest(tmp_path, [make_busy_cpu(), make_cpu_in_int3_loop(address)], memory)
+    finding = watch_until_finding(
+        tmp_path, [make_advancing_cpu(), make_cpu_in_int3_loop(address)], memory
+    )
     assert finding and not finding.stale
     assert f"breakpoint at {address:x} endlessly" in finding.reason
 
@@ -118,10 +124,10 @@ def test_int3_is_found_if_the_handler_decremented_the_saved_address(
     turns = itertools.cycle(backs)
 
     def decrement_saved_address(cpu: FakeCpu) -> None:
-        cpu.stack = make_trap_stack(MODULE_TEXT - next(turns))
+        cpu.stack = make_int3_trap_stack(MODULE_TEXT - next(turns))
 
     memory = {MODULE_TEXT - 1: 0x00, MODULE_TEXT: 0xCC}
-    finding = watch_guest(
+    finding = watch_until_finding(
         tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=decrement_saved_address)], memory
     )
     assert finding and not finding.stale
@@ -134,10 +140,10 @@ def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
     so the saved address is in the unmapped page before the text."""
 
     def save_address_before_text(cpu: FakeCpu) -> None:
-        cpu.stack = make_trap_stack(MODULE_TEXT - 1)
+        cpu.stack = make_int3_trap_stack(MODULE_TEXT - 1)
 
     cpus = [FakeCpu(flags=NO_INTERRUPTS, next=save_address_before_text)]
-    finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
+    finding = watch_until_finding(tmp_path, cpus, {MODULE_TEXT: byte})
     assert finding and not finding.stale
     said = f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds {byte:02x} there"
     assert said in finding.reason
@@ -150,10 +156,10 @@ def test_cpu_between_int3_and_handler_is_in_the_loop(tmp_path: Path, between: in
     def alternate_between_int3_and_handler(cpu: FakeCpu) -> None:
         handles = next(turns) % 2
         cpu.place = KERNEL_TEXT + 0x5000 if handles else between
-        cpu.stack = make_trap_stack(KERNEL_TEXT) if handles else [0]
+        cpu.stack = make_int3_trap_stack(KERNEL_TEXT) if handles else [0]
 
     memory = {KERNEL_TEXT: 0x0F}
-    finding = watch_guest(
+    finding = watch_until_finding(
         tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=alternate_between_int3_and_handler)], memory
     )
     assert finding and finding.stale
@@ -165,39 +171,39 @@ def test_cpu_with_changing_registers_makes_progress(tmp_path: Path) -> None:
 
     def take_next_int3(cpu: FakeCpu) -> None:
         cpu.place += 8
-        cpu.stack = make_trap_stack(KERNEL_TEXT, next(counter))
+        cpu.stack = make_int3_trap_stack(KERNEL_TEXT, next(counter))
 
     cpu = FakeCpu(flags=NO_INTERRUPTS, next=take_next_int3)
-    assert watch_guest(tmp_path, [cpu, make_busy_cpu()], {KERNEL_TEXT: 0xCC}) is None
+    assert watch_until_finding(tmp_path, [cpu, make_advancing_cpu()], {KERNEL_TEXT: 0xCC}) is None
     assert "every CPU makes progress" in (tmp_path / LOOK_LOG).read_text()
 
 
 @pytest.mark.parametrize("more", [0, ACCESS])
 def test_cpu_with_interrupts_disabled_at_one_address_hangs(tmp_path: Path, more: int) -> None:
-    cpus = [make_busy_cpu(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS | more)]
-    finding = watch_guest(tmp_path, cpus, {})
+    cpus = [make_advancing_cpu(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS | more)]
+    finding = watch_until_finding(tmp_path, cpus, {})
     assert finding == Finding(f"CPU 1 takes no interrupt and stays at {MODULE_TEXT:x}")
 
 
 @pytest.mark.parametrize("cpu", [FakeCpu(MODULE_TEXT), FakeCpu(0x401000, user=True)])
 def test_cpu_in_a_loop_with_interrupts_enabled_does_not_hang(tmp_path: Path, cpu: FakeCpu) -> None:
-    assert watch_guest(tmp_path, [cpu, FakeCpu(halted=True)], {}) is None
+    assert watch_until_finding(tmp_path, [cpu, FakeCpu(halted=True)], {}) is None
 
 
 def test_guest_with_all_cpus_idle_hangs(tmp_path: Path) -> None:
-    finding = watch_guest(tmp_path, [FakeCpu(halted=True), FakeCpu(halted=True)], {})
+    finding = watch_until_finding(tmp_path, [FakeCpu(halted=True), FakeCpu(halted=True)], {})
     assert finding and "every CPU is idle" in finding.reason
 
 
 def test_guest_is_resumed_after_every_inspection(tmp_path: Path) -> None:
-    monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
+    monitor = FakeMonitor(tmp_path / "qmp", [make_advancing_cpu()], {})
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
     assert watch.inspect_cpus_at_timeout() is None
     assert monitor.asked.count("stop") == monitor.asked.count("cont") == INSPECTIONS
 
 
 def test_paused_guest_is_reported_as_finding(tmp_path: Path) -> None:
-    monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
+    monitor = FakeMonitor(tmp_path / "qmp", [make_advancing_cpu()], {})
     monitor.state = "paused"
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
     finding = watch.inspect_cpus_at_timeout()
@@ -501,7 +507,7 @@ def test_record_of_inspections_has_each_series_with_addresses(
     ]
 
 
-def test_silent_boot_ends_before_its_timeout(laboratory: Path) -> None:
+def test_boot_of_a_silent_guest_ends_before_its_timeout(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
     assert not result.ok and result.seconds < 300
     assert "cannot connect to the emulator" in result.reason
@@ -634,7 +640,7 @@ def test_int3_loop_takes_seven_tenths_of_the_inspections(
 ) -> None:
     """An inspection that finds the CPU before the handler counts if other inspections find the CPU
     in the handler."""
-    trap = tuple(make_trap_stack(KERNEL_TEXT)[3:])
+    trap = tuple(make_int3_trap_stack(KERNEL_TEXT)[3:])
     busy = [
         make_cpu_states(1, rip=0xFFFFFFFF91000000 + 64 * n, interrupts=True)[0]
         for n in range(places)
@@ -731,7 +737,7 @@ def test_cpu_outside_64_bit_mode_is_inspected(tmp_path: Path) -> None:
         look.inspect_cpu(monitor, 1, "HLT=0")
 
 
-def test_names_are_added_to_addresses_with_kaslr() -> None:
+def test_function_names_are_added_if_kaslr_moved_the_kernel() -> None:
     table = symbols.parse_kallsyms(
         "ffffffff81000000 T _text\nffffffff81000100 t f\nffffffff81a00000 T asm_exc_int3\n"
         "ffffffffc0000000 t ours [patcher]\nffffffff82000000 D data\n"

@@ -49,7 +49,7 @@ print(len(COMMANDS))
 """
 
 
-def test_every_option_has_a_help_text() -> None:
+def test_every_command_line_option_has_a_help_text() -> None:
     words = [sys.executable, "-c", ASK]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     (count,) = done.stdout.splitlines()

@@ -180,7 +180,7 @@ def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, sta
     module = tmp_path / "patcher" / "kmarkers_patcher.ko"
     module.write_bytes(b"ELF")
 
-    def run_load() -> str:
+    def run_host_load() -> str:
         return subprocess.run(
             ["bash", "scripts/host", "load"],
             cwd=tmp_path,
@@ -191,9 +191,9 @@ def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, sta
             check=False,
         ).stderr
 
-    assert ("patcher/kmarkers_patcher.ko is not signed" in run_load()) == (state != "none")
+    assert ("patcher/kmarkers_patcher.ko is not signed" in run_host_load()) == (state != "none")
     module.write_bytes(b"ELF\0~Module signature appended~\n")
-    assert "is not signed" not in run_load()
+    assert "is not signed" not in run_host_load()
 
 
 SUSE = 'ID="opensuse-leap"\nID_LIKE="suse opensuse"'
@@ -318,7 +318,7 @@ def interrupt_host_script(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-def test_interrupted_load_unloads_all_modules(tmp_path: Path) -> None:
+def test_interrupted_host_load_unloads_all_modules(tmp_path: Path) -> None:
     code = interrupt_host_script(tmp_path, "-y", "load", "--bench")
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
@@ -326,7 +326,7 @@ def test_interrupted_load_unloads_all_modules(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize("arguments", [[], ["--resume=a run"]])
-def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, arguments: list[str]) -> None:
+def test_interrupted_host_bench_unloads_all_modules(tmp_path: Path, arguments: list[str]) -> None:
     code = interrupt_host_script(tmp_path, "-y", "bench", *arguments)
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130

@@ -63,7 +63,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def test_machine_is_described_by_its_first_cpu(root: Path) -> None:
+def test_cpu_description_is_of_the_first_cpu(root: Path) -> None:
     write_file(root / "proc/cpuinfo", CPU_INFO)
     expected = {
         "vendor_id": "AuthenticAMD", "model_name": "AMD EPYC: 7763", "cpu_family": "25",
@@ -128,7 +128,7 @@ def test_source_tree_with_changes_is_dirty(
 @pytest.mark.parametrize(
     ("text", "first"), [(None, None), ("", None), ("one", "one"), ("one\ntwo\n", "one")]
 )
-def test_first_line_of_a_text_is_taken(text: str | None, first: str | None) -> None:
+def test_take_first_line_drops_further_lines(text: str | None, first: str | None) -> None:
     assert hostenv.take_first_line(text) == first
 
 

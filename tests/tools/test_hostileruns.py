@@ -53,14 +53,14 @@ def write_runs_of_four_layouts(
         four.setattr(manyruns, "LAYOUTS", 4)
         writer = manyruns.RunWriter(folder)
         for number in numbers:
-            writer.write_run(number)
+            writer.write_simulated_run(number)
 
 
 def test_runs_of_other_layouts_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_runs_of_four_layouts(tmp_path, range(1), monkeypatch)
-    new = manyruns.RunWriter(tmp_path).write_run(4)
+    new = manyruns.RunWriter(tmp_path).write_simulated_run(4)
     old = tmp_path / "machine-00000"
     assert main(["compare", str(old), str(new)]) == 1
     why = "A at 4 code layouts, B at 8"
@@ -72,7 +72,7 @@ def test_rows_with_other_layouts_are_listed_and_not_compared(
 ) -> None:
     """In one of two runs, getppid-quiet was measured at four code layouts instead of eight. Only
     the other benchmark is compared."""
-    a, b = manyruns.write_runs(tmp_path, 2)
+    a, b = manyruns.write_simulated_runs(tmp_path, 2)
     text = (b / "samples.csv").read_text().splitlines(keepends=True)
     for number, line in enumerate(text):
         cells = line.split(",")
@@ -119,7 +119,7 @@ def test_fleet_refuses_a_machine_with_other_layouts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    manyruns.write_runs(tmp_path, 6)
+    manyruns.write_simulated_runs(tmp_path, 6)
     shutil.rmtree(tmp_path / "machine-00003")
     write_runs_of_four_layouts(tmp_path, range(3, 4), monkeypatch)
     assert main(["fleet", str(tmp_path), "--by", "cpu"]) == 1
@@ -150,7 +150,7 @@ def test_history_leaves_out_older_runs_with_other_layouts(
     assert len(whole["left_out"]) == 9 and not whole["refused"] and len(whole["runs"]) == 3
 
 
-def flag_layout(run: Path, benchmark: str, variant: str, layout: int) -> None:
+def flag_windows_of_layout(run: Path, benchmark: str, variant: str, layout: int) -> None:
     """Flag all windows of a variant at a code layout, so that the row lacks this layout."""
     file = run / "samples.csv"
     window = rf"(native,[^,]+,\d+,{benchmark},{variant},loop,{layout},.*),"
@@ -161,8 +161,8 @@ def test_fleet_leaves_out_only_the_row_that_lacks_a_code_layout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    manyruns.write_runs(tmp_path / "runs", 6)
-    flag_layout(tmp_path / "runs" / "machine-00003", "memcpy-4096", "marker-jump", 2)
+    manyruns.write_simulated_runs(tmp_path / "runs", 6)
+    flag_windows_of_layout(tmp_path / "runs" / "machine-00003", "memcpy-4096", "marker-jump", 2)
     out = tmp_path / "out.json"
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu", f"--json={out}"]) == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -184,7 +184,7 @@ def test_history_leaves_out_only_the_row_that_lacks_a_code_layout(
     manyruns.write_dated_runs(tmp_path / "runs", 25, 14)
     env = '"date": "2026-01-03T00:00:00Z"'
     (third,) = [p for p in (tmp_path / "runs").iterdir() if env in (p / "env.json").read_text()]
-    flag_layout(third, *manyruns.COSTLIER[:2], 2)
+    flag_windows_of_layout(third, *manyruns.COSTLIER[:2], 2)
     out = tmp_path / "out.json"
     assert main(["history", str(tmp_path / "runs"), f"--json={out}"]) == 0
     said = capsys.readouterr().out
@@ -214,10 +214,10 @@ def test_history_refuses_a_run_without_a_date(
     assert f"date is {date!r}, not like 2026-01-31T12:00:00Z" in out and "2 runs, 8 rows" in out
 
 
-def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
+def test_run_in_two_kernels_gives_one_value_per_row(tmp_path: Path) -> None:
     """A tier (measurement environment) of a run was measured in two kernels. Each variant has two
     rows, and the run has one value in each row."""
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
     (tier,) = env["tiers"]
     body = file.read_text().splitlines(keepends=True)
@@ -231,11 +231,11 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_special_characters_in_directory_names_have_no_effect(
+def test_run_directory_names_may_have_special_characters(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Wildcards, quotes and control characters in names have no special meaning."""
-    manyruns.write_runs(tmp_path / "runs", 6)
+    manyruns.write_simulated_runs(tmp_path / "runs", 6)
     shutil.move(tmp_path / "runs" / "machine-00001", tmp_path / "runs" / name)
     kinds = ("json", "junit", "html", "markdown")
     words = [f"--{kind}={tmp_path / kind}" for kind in kinds]
@@ -250,7 +250,7 @@ def test_special_characters_in_directory_names_have_no_effect(
 
 
 def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
-    a, b = manyruns.write_runs(tmp_path, 2)
+    a, b = manyruns.write_simulated_runs(tmp_path, 2)
     link = "[x](y)`*_"
     for run in (a, b):
         file = run / "samples.csv"
@@ -263,7 +263,7 @@ def test_runs_with_the_same_name_are_distinguished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder, number in (("yesterday", 0), ("today", 4)):
-        manyruns.RunWriter(tmp_path).write_run(number).rename(
+        manyruns.RunWriter(tmp_path).write_simulated_run(number).rename(
             (tmp_path / folder).with_suffix(".run")
         )
         (tmp_path / folder).mkdir()
@@ -276,7 +276,7 @@ def test_runs_with_the_same_name_are_distinguished(
     assert "A and B are the same run" in capsys.readouterr().out
 
 
-def change_line(run: Path, change: tuple[int, str]) -> None:
+def change_samples_csv_line(run: Path, change: tuple[int, str]) -> None:
     """Change one line of samples.csv. `change` is a pair: the index of a field, and its new text.
     If the index is the number of fields, the text is appended to the line."""
     column, text = change
@@ -291,7 +291,7 @@ def change_line(run: Path, change: tuple[int, str]) -> None:
 
 
 def test_fleet_refuses_a_duplicate_window(tmp_path: Path) -> None:
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     lines = (run / "samples.csv").read_text().splitlines(keepends=True)
     lines[20] = lines[10]
     (run / "samples.csv").write_text("".join(lines))
@@ -300,8 +300,8 @@ def test_fleet_refuses_a_duplicate_window(tmp_path: Path) -> None:
 
 
 def test_fleet_refuses_a_block_with_two_layouts_or_processes(tmp_path: Path) -> None:
-    (run,) = manyruns.write_runs(tmp_path, 1)
-    change_line(run, (6, "7"))
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
+    change_samples_csv_line(run, (6, "7"))
     found = read_run_rows(run)
     assert "has windows of several layouts" in found.refused["x"]
 
@@ -309,7 +309,7 @@ def test_fleet_refuses_a_block_with_two_layouts_or_processes(tmp_path: Path) -> 
 def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
     """Compressed samples in schema 1 give the same estimates as the same samples in the newest
     schema."""
-    (run,) = manyruns.write_runs(tmp_path, 1)
+    (run,) = manyruns.write_simulated_runs(tmp_path, 1)
     tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
     lines = [",".join(WHOLE_RUN[1])]
@@ -328,13 +328,13 @@ def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
         assert ours.values == pytest.approx(theirs.values)
 
 
-def test_unreadable_directory_is_reported(
+def test_fleet_reports_unreadable_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One run is in a directory that cannot be read, and samples.csv of another run is a symbolic
     link to itself. Both runs are reported as refused, and the remaining runs are compared.
     PermissionError is simulated, because root can read every directory."""
-    manyruns.write_runs(tmp_path, 4)
+    manyruns.write_simulated_runs(tmp_path, 4)
     loop = tmp_path / "machine-00003" / "samples.csv"
     loop.unlink()
     loop.symlink_to(loop.name)

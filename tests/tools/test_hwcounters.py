@@ -20,12 +20,14 @@ def write_processes_with_counters(folder: Path) -> Path:
     """Write the raw directories of three processes with different counts; in one process, the
     counter was active half of the time."""
     for number, (events, share) in enumerate((("3.25", "1.0"), ("9.5", "0.5"), ("3.0", "1.0")), 1):
-        part = rawdata.write_tier(folder / f"process-{number}", 24, number, rawdata.BENCHES[:2])
+        part = rawdata.write_raw_folder(
+            folder / f"process-{number}", 24, number, rawdata.BENCHES[:2]
+        )
         (part / "counters").write_text(f"{HEAD}\n{ROWS.format('instructions', events, share)}")
     return folder
 
 
-def test_report_has_events_per_pass(tmp_path: Path) -> None:
+def test_report_has_counted_events_per_pass(tmp_path: Path) -> None:
     """The report has the median over the processes, and marks an event as scaled if one process had
     to scale its count."""
     raw, run = write_processes_with_counters(tmp_path / "raw"), tmp_path / "run"
@@ -42,15 +44,15 @@ def test_report_has_events_per_pass(tmp_path: Path) -> None:
     assert "memcpy" not in table
 
 
-def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
-    raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
+def test_a_run_without_counters_has_no_counter_table(tmp_path: Path) -> None:
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
     assert collect.load_raw_folder("native", raw).counted == {}
     assert main(["collect", str(tmp_path / "run"), "--raw", f"native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run")]) == 0
     assert "Hardware counters" not in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
+def test_hardware_counts_of_processes_are_merged_by_median(tmp_path: Path) -> None:
     """The number of events is the median over the processes that counted, which is the mean of two
     processes. The share of the time in which the counter was active is the smallest share of these
     processes. A share may be 0 or 1."""
@@ -81,7 +83,7 @@ def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, expected: str) -> None:
-    raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
     (raw / "counters").write_text(text)
     with pytest.raises(RunError, match="counters") as refused:
         collect.load_raw_folder("native", raw)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from nativeprograms import KMBENCH, read_env_file, run_kmbench, run_program
+from nativeprograms import KMBENCH, read_env_of_raw_folder, run_kmbench, run_program
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
@@ -74,7 +74,7 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 """
 
 
-@pytest.fixture(name="stat_library", scope="module")
+@pytest.fixture(name="fake_fopen", scope="module")
 def build_fopen_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the library that replaces fopen()."""
     folder = tmp_path_factory.mktemp("stat")
@@ -95,7 +95,7 @@ class StatColumns:
     count: int = 10
 
 
-def write_stat(
+def write_proc_stat(
     path: Path,
     ticks: int,
     idle: tuple[int | None, int | None],
@@ -115,7 +115,7 @@ def write_stat(
     path.write_text("\n".join(lines) + "\n")
 
 
-def run_with_idle_cpus(
+def run_kmbench_with_idle_cpus(
     library: Path,
     pilot: tuple[int | None, int | None],
     later: tuple[int | None, int | None],
@@ -128,10 +128,10 @@ def run_with_idle_cpus(
     percent during the first ten ticks, `later` during the next 6000 ticks. When the first block
     begins, `begin` of these 6000 ticks have passed. `env` has further environment variables."""
     folder = library.parent
-    write_stat(folder / "BEFORE", 0, pilot, columns)
-    write_stat(folder / "AFTER", 10, pilot, columns)
-    write_stat(folder / "BEGIN", begin, (later[0] or 0, later[1] or 0))
-    write_stat(folder / "LATER", 6000, later)
+    write_proc_stat(folder / "BEFORE", 0, pilot, columns)
+    write_proc_stat(folder / "AFTER", 10, pilot, columns)
+    write_proc_stat(folder / "BEGIN", begin, (later[0] or 0, later[1] or 0))
+    write_proc_stat(folder / "LATER", 6000, later)
     names = ("BEFORE", "AFTER", "BEGIN", "LATER")
     return subprocess.run(
         [KMBENCH, *arguments],
@@ -140,14 +140,14 @@ def run_with_idle_cpus(
     )  # fmt: skip
 
 
-def choose_cpu(
+def read_chosen_cpu_and_stderr(
     library: Path, idle: tuple[int, int], *arguments: str, columns: StatColumns = StatColumns()
 ) -> tuple[int, str]:
     """Run `kmbench env` with a fake /proc/stat, in which two CPUs are idle for `idle` of ten ticks.
     Return the CPU that kmbench chooses, and the messages on stderr."""
     first, last = idle
     pilot = 10 * first, 10 * last
-    done = run_with_idle_cpus(library, pilot, (0, 0), "env", *arguments, columns=columns)
+    done = run_kmbench_with_idle_cpus(library, pilot, (0, 0), "env", *arguments, columns=columns)
     (cpu,) = re.findall(r"^cpu=(\d+)$", done.stdout, re.M)
     return int(cpu), done.stderr
 
@@ -163,10 +163,10 @@ needs_two_cpus = pytest.mark.skipif(
     [((10, 0), 0), ((0, 10), 1), ((10, 10), 1), ((10, 9), 1), ((9, 10), 1), ((10, 8), 0),
      ((10, 7), 0), ((0, 0), 1), ((1, 0), 1), ((2, 0), 0), ((3, 0), 0), ((0, 1), 1)],
 )  # fmt: skip
-def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], place: int) -> None:
+def test_the_idlest_cpu_is_chosen(fake_fopen: Path, idle: tuple[int, int], place: int) -> None:
     """The idlest CPU is chosen. If idle shares differ by less than two ticks, the last CPU is
     chosen."""
-    cpu, said = choose_cpu(stat_library, idle)
+    cpu, said = read_chosen_cpu_and_stderr(fake_fopen, idle)
     assert cpu == ALLOWED[place]
     (match,) = CHOSEN.findall(said)
     other = 10 * idle[1 - place]
@@ -177,9 +177,9 @@ def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], pla
 @pytest.mark.many
 @pytest.mark.parametrize("idle", [3, 4])
 @pytest.mark.parametrize("busy", [0, 1, 2, 5, 6, 7])
-def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, idle: int) -> None:
+def test_all_cpu_times_but_idle_and_iowait_are_busy(fake_fopen: Path, busy: int, idle: int) -> None:
     for shares, place in (((10, 0), 0), ((0, 10), 1), ((2, 6), 1)):
-        cpu, said = choose_cpu(stat_library, shares, columns=StatColumns(busy, idle))
+        cpu, said = read_chosen_cpu_and_stderr(fake_fopen, shares, columns=StatColumns(busy, idle))
         (match,) = CHOSEN.findall(said)
         others = [10 * shares[1 - place]] * 2
         assert [*map(int, match)] == [cpu, 10 * shares[place], *others]
@@ -188,19 +188,19 @@ def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, i
 
 @needs_two_cpus
 @pytest.mark.parametrize(("count", "known"), [(6, False), (7, True), (8, True)])
-def test_times_of_old_kernels_are_read(stat_library: Path, count: int, known: bool) -> None:
+def test_cpu_times_of_old_kernels_are_read(fake_fopen: Path, count: int, known: bool) -> None:
     """Kernels before 2.6.11 do not print steal. If further columns are missing, both CPUs count as
     idle."""
-    cpu, said = choose_cpu(stat_library, (10, 0), columns=StatColumns(count=count))
+    cpu, said = read_chosen_cpu_and_stderr(fake_fopen, (10, 0), columns=StatColumns(count=count))
     assert cpu == ALLOWED[0 if known else 1]
     (match,) = CHOSEN.findall(said)
     assert [int(match[2]), int(match[3])] == [0 if known else 100] * 2
 
 
 @needs_two_cpus
-def test_cpu_named_by_the_option_is_chosen(stat_library: Path) -> None:
+def test_cpu_named_by_option_cpu_is_chosen(fake_fopen: Path) -> None:
     for cpu in ALLOWED:
-        chosen, said = choose_cpu(stat_library, (10, 0), "--cpu", str(cpu))
+        chosen, said = read_chosen_cpu_and_stderr(fake_fopen, (10, 0), "--cpu", str(cpu))
         assert chosen == cpu and "measuring on CPU" not in said
 
 
@@ -211,11 +211,11 @@ def test_cpu_named_by_the_option_is_chosen(stat_library: Path) -> None:
      ((8, 10), 1, True)],
 )  # fmt: skip
 def test_the_preferred_cpu_is_kept_unless_another_is_idler(
-    stat_library: Path, idle: tuple[int, int], place: int, said: bool
+    fake_fopen: Path, idle: tuple[int, int], place: int, said: bool
 ) -> None:
     """With --prefer, kmbench chooses the preferred CPU and prints no message about the choice. If
     the other CPU is idler, kmbench chooses the other CPU and prints its number."""
-    cpu, stderr = choose_cpu(stat_library, idle, "--prefer", str(ALLOWED[0]))
+    cpu, stderr = read_chosen_cpu_and_stderr(fake_fopen, idle, "--prefer", str(ALLOWED[0]))
     assert cpu == ALLOWED[place]
     assert bool(CHOSEN.findall(stderr)) == said
 
@@ -243,13 +243,13 @@ MOVED = re.compile(
      ((100, 90), False, False), ((50, 0), False, True)],
 )  # fmt: skip
 def test_kmbench_moves_to_an_idler_cpu_unless_an_option_names_a_cpu(
-    stat_library: Path, tmp_path: Path, later: tuple[int, int], named: bool, moves: bool
+    fake_fopen: Path, tmp_path: Path, later: tuple[int, int], named: bool, moves: bool
 ) -> None:
     """The run begins on the last CPU. If other programs then use this CPU, and the other CPU is
     idle, the run continues on the other CPU from the next block on."""
     words = ("--cpu", str(ALLOWED[1])) if named else ()
-    done = run_with_idle_cpus(
-        stat_library, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", *words,
+    done = run_kmbench_with_idle_cpus(
+        fake_fopen, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", *words,
         "empty-loop",
     )  # fmt: skip
     rows = (tmp_path / "raw" / "empty-loop.csv").read_text().splitlines()[2:]
@@ -261,13 +261,13 @@ def test_kmbench_moves_to_an_idler_cpu_unless_an_option_names_a_cpu(
     if moves:
         new, old, used, idle = map(int, found[0])
         assert (new, old, idle) == (*ALLOWED, later[0]) and used > 90
-        assert read_env_file(tmp_path / "raw")["cpu"] == str(new)
+        assert read_env_of_raw_folder(tmp_path / "raw")["cpu"] == str(new)
 
 
 @needs_two_cpus
-def test_an_offline_cpu_is_not_chosen(stat_library: Path) -> None:
+def test_an_offline_cpu_is_not_chosen(fake_fopen: Path) -> None:
     """A CPU without a line in /proc/stat is not chosen, even if the other CPU is busy."""
-    done = run_with_idle_cpus(stat_library, (0, None), (0, 0), "env")
+    done = run_kmbench_with_idle_cpus(fake_fopen, (0, None), (0, 0), "env")
     assert f"\ncpu={ALLOWED[0]}\n" in done.stdout
     assert "% idle" not in done.stderr and "-" not in done.stderr
 
@@ -275,25 +275,25 @@ def test_an_offline_cpu_is_not_chosen(stat_library: Path) -> None:
 @needs_two_cpus
 @pytest.mark.parametrize(("later", "moves"), [((0, None), True), ((None, 0), False)])
 def test_kmbench_leaves_a_cpu_that_goes_offline(
-    stat_library: Path, tmp_path: Path, later: tuple[int | None, int | None], moves: bool
+    fake_fopen: Path, tmp_path: Path, later: tuple[int | None, int | None], moves: bool
 ) -> None:
     """kmbench leaves a CPU that goes offline during the run, and moves to no CPU that is offline,
     even if the other CPU is busy."""
-    done = run_with_idle_cpus(
-        stat_library, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+    done = run_kmbench_with_idle_cpus(
+        fake_fopen, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
     )  # fmt: skip
     text = f"measuring on CPU {ALLOWED[0]}, no longer on CPU {ALLOWED[1]}, which is offline\n"
     assert (text in done.stderr) == moves and ("no longer on" in done.stderr) == moves
-    assert read_env_file(tmp_path / "raw")["cpu"] == str(ALLOWED[not moves])
+    assert read_env_of_raw_folder(tmp_path / "raw")["cpu"] == str(ALLOWED[not moves])
 
 
 @needs_two_cpus
 def test_kmbench_does_not_move_to_the_cpu_of_its_observer_thread(
-    stat_library: Path, tmp_path: Path
+    fake_fopen: Path, tmp_path: Path
 ) -> None:
     """While the observer thread keeps the other CPU busy, kmbench stays on its CPU."""
-    done = run_with_idle_cpus(
-        stat_library, (0, 100), (100, 0), "run", "-b", "2000", "-o", tmp_path / "raw",
+    done = run_kmbench_with_idle_cpus(
+        fake_fopen, (0, 100), (100, 0), "run", "-b", "2000", "-o", tmp_path / "raw",
         "xadd-prefix-contended",
     )  # fmt: skip
     assert "no longer on CPU" not in done.stderr
@@ -302,34 +302,34 @@ def test_kmbench_does_not_move_to_the_cpu_of_its_observer_thread(
 
 
 @needs_two_cpus
-def test_times_before_the_first_block_do_not_count(stat_library: Path, tmp_path: Path) -> None:
+def test_cpu_load_before_the_first_block_is_ignored(fake_fopen: Path, tmp_path: Path) -> None:
     """If other programs used the CPU only before the first block, kmbench stays on this CPU."""
-    done = run_with_idle_cpus(
-        stat_library, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+    done = run_kmbench_with_idle_cpus(
+        fake_fopen, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
         begin=6000,
     )  # fmt: skip
     assert "no longer on CPU" not in done.stderr
-    assert read_env_file(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
+    assert read_env_of_raw_folder(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
 
 
 @needs_two_cpus
-def test_kmbench_stays_on_its_cpu_if_it_cannot_move(stat_library: Path, tmp_path: Path) -> None:
+def test_kmbench_stays_on_its_cpu_if_it_cannot_move(fake_fopen: Path, tmp_path: Path) -> None:
     """No message says that kmbench moved, and the env file has the CPU on which it stays."""
-    done = run_with_idle_cpus(
-        stat_library, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+    done = run_kmbench_with_idle_cpus(
+        fake_fopen, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
         PINNED="1",
     )  # fmt: skip
     assert "measuring on CPU" in done.stderr and "no longer on CPU" not in done.stderr
     rows = (tmp_path / "raw" / "empty-loop.csv").read_text().splitlines()[2:]
     assert {int(row.split(",")[6]) for row in rows} == {ALLOWED[1]}
-    assert read_env_file(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
+    assert read_env_of_raw_folder(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
 
 
 def test_without_proc_stat_the_last_cpu_is_chosen(
-    stat_library: Path, monkeypatch: pytest.MonkeyPatch
+    fake_fopen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = str(stat_library.parent / "missing")
-    monkeypatch.setenv("LD_PRELOAD", str(stat_library))
+    missing = str(fake_fopen.parent / "missing")
+    monkeypatch.setenv("LD_PRELOAD", str(fake_fopen))
     for name in ("BEFORE", "AFTER", "BEGIN", "LATER"):
         monkeypatch.setenv(name, missing)
     done = run_kmbench("env")
@@ -355,7 +355,7 @@ def test_a_busy_cpu_is_not_chosen(busy: int, tmp_path: Path) -> None:
             done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop")
         (match,) = CHOSEN.findall(done.stderr)
         cpu, share, _, most = map(int, match)
-        assert read_env_file(raw)["cpu"] == str(cpu)
+        assert read_env_of_raw_folder(raw)["cpu"] == str(cpu)
         rows = (raw / "empty-loop.csv").read_text().splitlines()[2:]
         assert {row.split(",")[6] for row in rows} == {str(cpu)}
         if max(share, most) > 2 * EQUAL:

@@ -38,12 +38,12 @@ RUN = [
 ]
 
 
-def test_computed_share_of_markers_equals_the_published_share() -> None:
+def test_computed_time_share_of_markers_equals_the_published_one() -> None:
     then = impact.compute_published_share()
     assert f"{then.value:.2f} {then.half:.2f}" == "6.72 0.70"
 
 
-def test_error_of_a_share_follows_from_the_errors_of_both_times() -> None:
+def test_error_of_a_time_share_combines_errors_of_marker_and_call() -> None:
     for added_half, call_half, share_half in ((3, 0, 0.3), (0, 50, 0.5), (3, 40, 0.5)):
         share = impact.compute_percent_of_call(Estimate(100, added_half), Estimate(1000, call_half))
         assert share.value == pytest.approx(10)
@@ -59,7 +59,7 @@ def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
     assert impact.parse_median(entry) == Estimate(1050, 50)
 
 
-def test_impact_table_has_computed_and_measured_shares() -> None:
+def test_impact_table_has_computed_and_measured_time_shares() -> None:
     found = {row.how: row.percent for row in impact.compute_marker_shares(RUN)}
     assert found["computed from cold-branch"].value == pytest.approx(79.8)
     assert found["computed from cold-branch"].half == pytest.approx(0.294, abs=0.001)
@@ -67,7 +67,7 @@ def test_impact_table_has_computed_and_measured_shares() -> None:
     assert len(found) == 2
 
 
-def test_cost_of_reading_the_clock_is_subtracted_from_the_call() -> None:
+def test_clock_reading_time_is_subtracted_from_the_system_call() -> None:
     clock = make_summary_entry("getppid-pressure", "clock", 200, -800)
     found = {row.how: row.percent for row in impact.compute_marker_shares([*RUN, clock])}
     assert found["computed from cold-branch"].value == pytest.approx(99.75)
@@ -92,7 +92,7 @@ def test_impact_leaves_out_rows_without_a_difference() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["withheld", "slower"])
-def test_withheld_rows_are_left_out(verdict: str) -> None:
+def test_impact_leaves_out_rows_with_withheld_verdicts(verdict: str) -> None:
     """Withheld rows were measured too poorly for a verdict."""
     run = [{**row, "verdict": verdict} for row in RUN]
     assert bool(list(impact.compute_marker_shares(run))) is (verdict == "slower")

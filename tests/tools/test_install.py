@@ -26,7 +26,7 @@ class Tree:
             shutil.copy(ROOT / name, self.path / name)
         (self.path / "Kbuild").write_text("obj-m += patcher/ markers/\n")
         (self.path / "Module.symvers").touch()
-        self.set_release(RELEASE)
+        self.write_kernel_headers(RELEASE)
         for module in MODULES:
             (self.path / module).parent.mkdir()
             self.write_module(module, RELEASE)
@@ -44,7 +44,7 @@ class Tree:
             (self.path / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, self.path / name)
 
-    def set_release(self, release: str) -> None:
+    def write_kernel_headers(self, release: str) -> None:
         """Write headers for a kernel release. As in Debian's headers of Linux 6.1, the target
         kernelrelease prints only the version."""
         for name, text in (
@@ -113,7 +113,7 @@ def test_modules_for_another_kernel_are_refused(tree: Tree, module: str) -> None
     assert not tree.root.exists()
 
 
-def test_missing_symbol_versions_are_named(tree: Tree) -> None:
+def test_missing_module_symvers_is_reported(tree: Tree) -> None:
     (tree.path / "Module.symvers").unlink()
     done = tree.install("modules")
     assert done.returncode == 2
@@ -123,7 +123,7 @@ def test_missing_symbol_versions_are_named(tree: Tree) -> None:
 
 def test_uninstall_removes_modules_of_all_kernels(tree: Tree) -> None:
     tree.install("modules")
-    tree.set_release("7.2.12")
+    tree.write_kernel_headers("7.2.12")
     for module in MODULES:
         tree.write_module(module, "7.2.12")
     tree.install("modules")
@@ -137,7 +137,7 @@ def test_uninstall_removes_modules_of_all_kernels(tree: Tree) -> None:
     assert not list(tree.root.rglob("kmarkers"))
 
 
-def test_uninstall_without_built_files_leaves_none_of_its_own(tree: Tree) -> None:
+def test_uninstall_in_an_unbuilt_tree_removes_files_of_kmarkers(tree: Tree) -> None:
     tree.copy_sources()
     pages = {f"man{page[-1]}/{page}" for page in ("kmarkers.1", "kmbench.1", "kmarkers-event.9")}
     cached = "share/kmarkers/scripts/kmtools/base/__pycache__/paths.cpython-311.pyc"

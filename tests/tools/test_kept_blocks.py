@@ -27,7 +27,7 @@ COSTS = {"none": 1.0, "none-clone": 1.0, "marker": 1.9}
 LOOP = rawdata.Bench("empty-loop", COSTS, rawdata.Noise(flagged=0.0))
 
 
-def make_loop_lines(kept: int) -> list[tuple[object, ...]]:
+def make_loop_sample_rows(kept: int) -> list[tuple[object, ...]]:
     """Return the windows of BLOCKS blocks. In all blocks except the first `kept`, the windows of
     the variant `marker` are flagged."""
     lines = rawdata.simulate_windows(LOOP, BLOCKS, 1)
@@ -39,7 +39,7 @@ def make_loop_lines(kept: int) -> list[tuple[object, ...]]:
     ]
 
 
-def make_switch_lines(blocks: Iterable[int]) -> list[tuple[object, ...]]:
+def make_switch_sample_rows(blocks: Iterable[int]) -> list[tuple[object, ...]]:
     """Return one switch of ten sites for each block."""
     return [
         ("arm-scaling", "batched", "switch", 0, block, 0, 1, "", 10, 500 + block, "ticks", "", "")
@@ -47,16 +47,16 @@ def make_switch_lines(blocks: Iterable[int]) -> list[tuple[object, ...]]:
     ]
 
 
-def report_run(
+def make_run_and_read_report(
     root: Path, loop_blocks: int, switch_blocks: int, capsys: pytest.CaptureFixture[str]
 ) -> str:
     """Make a run with BLOCKS planned blocks of a loop and BLOCKS of switches, and report the run.
     `loop_blocks` and `switch_blocks` are the numbers of blocks that were kept. Return the summary
     and the tables as one line."""
     planned = {"planned:arm-scaling": f"{BLOCKS} blocks in 40 s"}
-    raw = rawdata.write_tier(root / "vm", BLOCKS, 1, [LOOP], False, emulated="1", **planned)
-    rawdata.write_raw(raw / "empty-loop.csv", make_loop_lines(loop_blocks))
-    rawdata.write_raw(raw / "arm-scaling.csv", make_switch_lines(range(switch_blocks)))
+    raw = rawdata.write_raw_folder(root / "vm", BLOCKS, 1, [LOOP], False, emulated="1", **planned)
+    rawdata.write_raw_csv(raw / "empty-loop.csv", make_loop_sample_rows(loop_blocks))
+    rawdata.write_raw_csv(raw / "arm-scaling.csv", make_switch_sample_rows(range(switch_blocks)))
     assert main(["collect", str(root / "run"), f"--raw=vm={raw}"]) == 0
     capsys.readouterr()
     assert main(["report", str(root / "run"), "--no-figures"]) == 0
@@ -72,7 +72,7 @@ def _set_wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lost_blocks_are_named_at_the_end_and_in_the_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = report_run(tmp_path, 1, 1, capsys)
+    said = make_run_and_read_report(tmp_path, 1, 1, capsys)
     end = "fewer blocks were kept than planned: vm empty-loop: 1 of 8 blocks: 7 flagged"
     assert f"{end}; vm arm-scaling: 1 of 8 blocks: time limit of 40 s" in said
     assert "too few blocks; 1 of 8 blocks: 7 flagged" in said
@@ -86,7 +86,7 @@ def test_lost_blocks_are_named_at_the_end_and_in_the_tables(
 def test_complete_run_names_no_lost_block(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = report_run(tmp_path, BLOCKS, BLOCKS, capsys)
+    said = make_run_and_read_report(tmp_path, BLOCKS, BLOCKS, capsys)
     assert "of 8 blocks" not in said and "than planned" not in said
 
 
@@ -95,7 +95,7 @@ def test_loss_of_less_than_a_tenth_of_the_blocks_has_no_note() -> None:
     assert KeptBlocks(37, 40, 40).describe_missing_blocks() == ""
 
 
-def test_both_causes_of_lost_blocks_are_named() -> None:
+def test_time_limit_and_flags_are_named_as_causes() -> None:
     assert (
         KeptBlocks(3, 5, 8, 40).describe_missing_blocks()
         == "3 of 8 blocks: time limit of 40 s, 2 flagged"
@@ -113,7 +113,7 @@ def test_both_causes_of_lost_blocks_are_named() -> None:
         ("", 0, KeptBlocks(0, 5, 5, 0)),
     ],
 )
-def test_blocks_of_two_processes_are_counted(
+def test_kept_blocks_of_two_processes_are_counted(
     plan: str, kept: int | None, found: KeptBlocks
 ) -> None:
     """Two processes measured three and two blocks, with two windows each."""
@@ -129,14 +129,14 @@ def test_blocks_of_two_processes_are_counted(
     assert count_kept_blocks(tier, "b", samples, kept) == found
 
 
-def test_numbers_of_blocks_are_stored_if_blocks_are_missing() -> None:
+def test_summary_stores_block_counts_if_blocks_are_missing() -> None:
     one, all_kept = KeptBlocks(7, 7, 8, 40), KeptBlocks(8, 8, 8, 40)
     assert make_blocks_field(all_kept) == make_blocks_field(None) == {}
     assert parse_blocks_field(make_blocks_field(one)) == one and parse_blocks_field({}) is None
     assert make_blocks_field(KeptBlocks(7, 8, 8))["blocks"]["seconds"] == 0
 
 
-def test_processes_beyond_the_time_limit_are_named() -> None:
+def test_warning_has_the_processes_before_the_time_limit() -> None:
     tier = {"tier": "native", "kernel": "k", "processes": 3, "env": {"planned_processes": "16"}}
     whole = {**tier, "processes": 16}
     assert rundir.list_warnings({"tiers": [whole]}) == []

@@ -63,7 +63,7 @@ def test_cell_of_the_kernel_table_is_pass_fail_skip_or_not_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["log", "fetch", "run", "plan"])
-def test_failure_outside_the_suites_fails_the_row(name: str) -> None:
+def test_failure_outside_the_suites_fails_the_kernels_row(name: str) -> None:
     one = make_passed_results()
     one.suites[name] = Tally(0, ["the kernel log has 1 lines that report faults"])
     assert make_kernel_row(one)["together"] == FAIL
@@ -72,7 +72,7 @@ def test_failure_outside_the_suites_fails_the_row(name: str) -> None:
     )
 
 
-def test_each_reason_is_printed_once_below_the_table() -> None:
+def test_each_skip_reason_is_printed_once_below_the_table() -> None:
     both = {name: make_passed_results(name) for name in ("6.1", "5.10")}
     for one in both.values():
         one.suites["core"].skipped += ["a test: it is too old", "another: it is too old"]
@@ -85,7 +85,7 @@ def test_each_reason_is_printed_once_below_the_table() -> None:
     assert len(rows) == 2 + len(kernelpage.list_catalogue_kernels())
 
 
-def test_requirements_of_kernels_without_results_are_listed() -> None:
+def test_kernels_without_results_are_listed_with_requirements() -> None:
     text = kernelpage.format_kernel_table({"6.1": make_passed_results()})
     said = {line.partition(": ")[0]: line for line in text.splitlines() if "no result, " in line}
     assert (
@@ -176,7 +176,7 @@ def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commi
     assert not (page_folder / "kernels.md").exists()
 
 
-def judge_after_suite_change(
+def judge_results_after_suite_change(
     monkeypatch: pytest.MonkeyPatch, day: str, published: Sequence[KernelResults]
 ) -> Tally:
     """Judge the results `published` as if the suite `core` was last changed on `day`, and all
@@ -191,15 +191,15 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gates = [make_passed_results(entry.name) for entry in KERNELS if entry.role == "gates"]
-    good = judge_after_suite_change(monkeypatch, "2026-11-26", gates)
+    good = judge_results_after_suite_change(monkeypatch, "2026-11-26", gates)
     assert not good.failed and good.passed > len(gates)
     # Results from the day of the change are recent enough; results from the day before are too old.
-    old = judge_after_suite_change(monkeypatch, "2026-11-27", gates)
+    old = judge_results_after_suite_change(monkeypatch, "2026-11-27", gates)
     assert old.failed == [f"kernel {one.kernel} ran before core changed" for one in gates]
     del gates[0].suites["tables"]
-    lacking = judge_after_suite_change(monkeypatch, "2026-11-26", gates)
+    lacking = judge_results_after_suite_change(monkeypatch, "2026-11-26", gates)
     assert lacking.failed == [f"kernel {gates[0].kernel} has no results of tables"]
-    assert judge_after_suite_change(monkeypatch, "2026-11-26", gates[1:]).failed == [
+    assert judge_results_after_suite_change(monkeypatch, "2026-11-26", gates[1:]).failed == [
         "kernel 6.1 was not run"
     ]
 

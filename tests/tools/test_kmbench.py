@@ -22,7 +22,7 @@ from nativeprograms import (
     EXIT_INTERRUPTED,
     EXIT_USAGE,
     KMBENCH,
-    read_env_file,
+    read_env_of_raw_folder,
     run_kmbench,
     run_program,
 )
@@ -59,7 +59,7 @@ def test_samples_of_a_run_can_be_collected(tmp_path: Path) -> None:
     assert done.stdout == ""
     raw = collect.load_raw_folder("native", tmp_path / "raw")
     assert {row.benchmark for row in raw.rows} == {"empty-loop", "memcpy-4096"}
-    assert read_env_file(tmp_path / "raw")["cycles"] in ("counted", "estimated")
+    assert read_env_of_raw_folder(tmp_path / "raw")["cycles"] in ("counted", "estimated")
     for row in raw.rows:
         assert 0.05 < (row.core_cycles or 0) / row.value < 20
 
@@ -79,7 +79,7 @@ def test_order_of_windows_depends_on_the_seed_alone(tmp_path: Path) -> None:
     assert orders[0] == orders[1] != orders[2]
 
 
-def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
+def test_timed_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
     """Windows of cheap and of costly variants take 10 to 30 us in the best of ten runs. In other
     runs, most windows may be too long or too short, because the speed of the CPU changes by half
     after the calibration, for example if a neighbour process starts. Medians are checked, because
@@ -88,7 +88,7 @@ def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
     for number in range(RUNS):
         raw = tmp_path / str(number)
         run_kmbench("run", "-b", 16, "-o", raw, "marker-enabled")
-        env = read_env_file(raw)
+        env = read_env_of_raw_folder(raw)
         if env["invariant_tsc"] != "1":
             pytest.skip("the TSC of this CPU is not invariant")
         khz = int(env["tsc_khz"])
@@ -104,7 +104,7 @@ def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
     raise AssertionError(f"windows take less than 8 or more than 36 us in each run: {runs}")
 
 
-def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> None:
+def test_cold_code_windows_cost_the_same_in_any_order(tmp_path: Path) -> None:
     """The first of a variant's three windows costs no more than the others; otherwise slopes would
     depend on the random order. In cold-icache-l2, the code is evicted from the L1 cache before each
     pass."""
@@ -119,12 +119,12 @@ def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> No
     assert first < 1.25 * others, f"{first} ticks in the first window, {others} in later ones"
 
 
-def test_code_that_is_in_memory_alone_costs_most(tmp_path: Path) -> None:
+def test_code_evicted_from_all_caches_costs_most(tmp_path: Path) -> None:
     """A pass of code that is evicted from all caches costs more than a pass of code in the L1 or
     L2 cache."""
     groups = ("cold-icache-l1", "cold-icache-l2", "cold-icache-memory")
     run_kmbench("run", "-b", 8, "-o", tmp_path / "raw", *groups)
-    if read_env_file(tmp_path / "raw")["emulated"] == "1":
+    if read_env_of_raw_folder(tmp_path / "raw")["emulated"] == "1":
         pytest.skip("an emulated CPU has no caches")
     costs: dict[str, list[float]] = {name: [] for name in groups}
     for row in collect.load_raw_folder("native", tmp_path / "raw").rows:
@@ -173,7 +173,7 @@ def test_sites_are_switched_in_random_order(switching_run: list[Sample], tmp_pat
 @pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="a gap can only be measured with a second CPU"
 )
-def test_gap_sample_has_the_cpu_that_waited(switching_run: list[Sample]) -> None:
+def test_gap_sample_names_the_cpu_that_did_not_switch(switching_run: list[Sample]) -> None:
     for benchmark in ("arm-scaling", "arm-stall"):
         assert any(row.benchmark == benchmark for row in switching_run)
     switched = {row.cpu for row in switching_run if row.measured == "switch"}
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.fixture(name="measured_offsets", scope="module")
+@pytest.fixture(name="stack_and_heap_offsets", scope="module")
 def measure_stack_and_heap_offsets(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[dict[str, int]]:
@@ -235,13 +235,17 @@ def measure_stack_and_heap_offsets(
     ]
 
 
-def test_stack_and_heap_are_moved_by_the_offsets(measured_offsets: list[dict[str, int]]) -> None:
+def test_stack_and_heap_are_moved_by_the_offsets(
+    stack_and_heap_offsets: list[dict[str, int]],
+) -> None:
     """Compared with seed 0, whose offsets are 0, stack and heap are moved by the offsets in the
     file env, to within 16 bytes."""
-    assert measured_offsets[0]["stack_offset"] == measured_offsets[0]["heap_offset"] == 0
-    for seed, place in enumerate(measured_offsets):
+    assert (
+        stack_and_heap_offsets[0]["stack_offset"] == stack_and_heap_offsets[0]["heap_offset"] == 0
+    )
+    for seed, place in enumerate(stack_and_heap_offsets):
         for name in ("stack", "heap"):
-            moved = place[name] - measured_offsets[0][name]
+            moved = place[name] - stack_and_heap_offsets[0][name]
             assert abs(moved - place[f"{name}_offset"]) <= 16
         if seed % 32 == 1:
             env = run_kmbench("env", "-s", seed).stdout.splitlines()
@@ -251,12 +255,12 @@ def test_stack_and_heap_are_moved_by_the_offsets(measured_offsets: list[dict[str
 
 
 @pytest.mark.parametrize("name", ["stack_offset", "heap_offset"])
-def test_offsets_are_all_multiples_of_16_in_a_page(
-    measured_offsets: list[dict[str, int]], name: str
+def test_stack_and_heap_offsets_are_multiples_of_16(
+    stack_and_heap_offsets: list[dict[str, int]], name: str
 ) -> None:
     """Offsets are multiples of 16, because the ABI aligns the stack to 16 bytes, and spread over a
     page."""
-    offsets = {place[name] for place in measured_offsets}
+    offsets = {place[name] for place in stack_and_heap_offsets}
     assert all(offset % 16 == 0 and 0 <= offset < 4096 for offset in offsets)
     assert len(offsets) > 128
     for quarter in range(4):
@@ -310,7 +314,7 @@ def compute_added_cost(medians: dict[str, float], variant: str) -> float:
     return medians[variant] - medians["none"]
 
 
-def measure_enabled_markers(*others: str) -> Iterator[dict[str, float]]:
+def yield_medians_of_enabled_markers(*others: str) -> Iterator[dict[str, float]]:
     """Measure marker-enabled and the benchmarks `others` up to ten times; yield the medians of the
     variants for each run."""
     for _ in range(RUNS):
@@ -324,7 +328,7 @@ def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None
     """The best of ten runs counts, because a neighbour process on the same core slows down the
     marker more than the call."""
     ratios: list[float] = []
-    for medians in measure_enabled_markers():
+    for medians in yield_medians_of_enabled_markers():
         ratios.append(
             compute_added_cost(medians, "typed-direct-call")
             / compute_added_cost(medians, "function-pointer")
@@ -334,10 +338,10 @@ def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None
     raise AssertionError(f"a marker cost more than {CALLS} calls in each run: {ratios}")
 
 
-def test_an_enabled_sdt_probe_costs_few_calls_through_a_pointer() -> None:
+def test_sdt_probe_loop_takes_at_most_4_pointer_call_loops() -> None:
     """The best of ten runs counts, because a neighbour process may slow down the other runs."""
     ratios: list[dict[str, float]] = []
-    for medians in measure_enabled_markers("sdt-enabled"):
+    for medians in yield_medians_of_enabled_markers("sdt-enabled"):
         ratios.append({one: medians[one] / medians["sdt-func-ptr"] for one in SDT_PASSES})
         if all(ratios[-1][one] <= most for one, most in SDT_PASSES.items()):
             return
@@ -350,7 +354,7 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
     """The RCU read-side section around a probe costs less than a call, because the section is only
     a store and a compiler barrier in the code of the marker. The best of ten runs counts."""
     ratios: list[float] = []
-    for medians in measure_enabled_markers():
+    for medians in yield_medians_of_enabled_markers():
         with_readers, without = "varargs-empty-probe", "varargs-empty-probe-no-preempt-disable"
         own = compute_added_cost(medians, with_readers) - compute_added_cost(medians, without)
         ratios.append(own / compute_added_cost(medians, "function-pointer"))
@@ -495,7 +499,7 @@ def test_full_disk_leaves_no_truncated_file(tmp_path: Path) -> None:
         subprocess.run(["umount", tmp_path], check=True)
 
 
-def test_limit_of_the_file_size_leaves_no_truncated_file(tmp_path: Path) -> None:
+def test_file_size_limit_leaves_no_truncated_file(tmp_path: Path) -> None:
     """At a limit of the file size, the kernel sends SIGXFSZ, which would end kmbench while the file
     is half written."""
     limited = ("sh", "-c", 'ulimit -f 8; exec "$@"', "sh", KMBENCH)
@@ -530,7 +534,7 @@ long syscall(long number, ...)
 """
 
 
-@pytest.fixture(name="counting_kmbench", scope="module")
+@pytest.fixture(name="kmbench_with_idle_counters", scope="module")
 def build_kmbench_command_with_counters(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return the words of a command that runs kmbench with the library COUNTERS."""
     folder = tmp_path_factory.mktemp("counters")
@@ -541,11 +545,11 @@ def build_kmbench_command_with_counters(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_kmbench_fails_if_the_file_counters_cannot_be_created(
-    counting_kmbench: list[str], tmp_path: Path
+    kmbench_with_idle_counters: list[str], tmp_path: Path
 ) -> None:
     """No benchmark is measured, because its numbers of events would be missing."""
     (tmp_path / "counters").mkdir()
-    done = run_program(*counting_kmbench, "run", "-b", 2, "-o", tmp_path, "empty-loop")
+    done = run_program(*kmbench_with_idle_counters, "run", "-b", 2, "-o", tmp_path, "empty-loop")
     assert done.returncode == 1
     assert f"kmbench: cannot create {tmp_path}/counters: Is a directory" in done.stderr
     assert "windows" not in done.stderr
@@ -592,10 +596,10 @@ def test_time_of_each_benchmark_is_printed() -> None:
     """Without a terminal, one message per benchmark is printed. Its printed time, in tenths of a
     second, is the time since the message before. The best of ten runs counts, because this program
     may read a message late."""
-    assert any(is_printed_time_correct() for _ in range(RUNS))
+    assert any(is_printed_benchmark_time_correct() for _ in range(RUNS))
 
 
-def is_printed_time_correct() -> bool:
+def is_printed_benchmark_time_correct() -> bool:
     """Measure three benchmarks. Return True if each printed time is the time between two messages,
     and at least one printed time has tenths of a second."""
     names = ("empty-loop", "memcpy-4096", "marker-enabled")
@@ -644,7 +648,7 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
 
 
 @pytest.mark.parametrize("number", [0, signal.SIGINT])
-def test_env_file_stays_if_it_cannot_be_replaced(tmp_path: Path, number: int) -> None:
+def test_first_env_file_stays_if_it_cannot_be_replaced(tmp_path: Path, number: int) -> None:
     """On a full disk at the end of a run, the exit code is 1 and the first file env stays, also
     if the run was interrupted."""
     raw = tmp_path / "raw"
@@ -685,7 +689,7 @@ def test_kmbench_refuses_a_directory_with_a_run(tmp_path: Path) -> None:
     assert not list(raw.glob("memcpy*"))
 
 
-def test_called_functions_are_neither_merged_nor_cloned() -> None:
+def test_functions_called_by_benchmarks_stay_separate() -> None:
     """The functions that benchmarks call are as in the source: each has code of its own, also the
     A/A clone, and all of their arguments are passed."""
     lines = run_program("nm", KMBENCH).stdout.splitlines()

@@ -22,7 +22,7 @@ from nativeprograms import (
     EXIT_USAGE,
     KMBENCH,
     NATIVE,
-    read_env_file,
+    read_env_of_raw_folder,
     run_kmbench,
     run_kmbench_with_failing_call,
     run_program,
@@ -104,11 +104,11 @@ def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path
     lines = done.stderr.splitlines()
     assert f"kmarkers: core cycles are estimated, not counted: {why}" in lines
     assert f"kmbench: SKIP counters: {why.replace('counter of cycles', 'counters')}" in lines
-    assert read_env_file(raw)["cycles"] == "estimated"
+    assert read_env_of_raw_folder(raw)["cycles"] == "estimated"
     assert not (raw / "counters").exists()
 
 
-def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:
+def test_frequency_of_a_tsc_that_is_not_invariant_is_skipped(tmp_path: Path) -> None:
     """A message says that tsc_khz is skipped, the env file has no tsc_khz, and the samples are
     valid."""
     raw = tmp_path / "raw"
@@ -116,7 +116,7 @@ def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("SKIP tsc_khz") == 1
     assert "the TSC is not invariant" in done.stderr
-    env = read_env_file(raw)
+    env = read_env_of_raw_folder(raw)
     assert env["invariant_tsc"] == "0"
     assert "tsc_khz" not in env
     assert collect.load_raw_folder("native", raw).rows
@@ -161,7 +161,7 @@ __attribute__((constructor)) static void make_cpuid_fault(void)
 """
 
 
-def test_an_emulated_cpu_has_neither_cycles_nor_caches(tmp_path: Path) -> None:
+def test_emulated_cpu_has_no_cycles_or_cache_benchmarks(tmp_path: Path) -> None:
     """The env file says that the CPU is emulated. Benchmarks of caches other than the L1 cache are
     skipped, no window has core cycles, and the env file has no sizes of buffer and last cache."""
     if "cpuid_fault" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
@@ -178,7 +178,7 @@ def test_an_emulated_cpu_has_neither_cycles_nor_caches(tmp_path: Path) -> None:
     )
     for name, why in skipped.items():
         assert re.search(rf"\] {name}: SKIP, .*{why}$", done.stderr, re.M)
-    env = read_env_file(raw)
+    env = read_env_of_raw_folder(raw)
     assert (env["hypervisor"], env["emulated"], env["cycles"]) == ("TCGTCGTCGTCG", "1", "none")
     assert "cold_buffer_bytes" not in env and "last_cache_bytes" not in env
     rows = collect.load_raw_folder("native", raw).rows
@@ -198,18 +198,18 @@ def measure_tsc_khz() -> float:
     code.write(bytes.fromhex("0f31 48c1e220 4809d0 c3"))
     read_tsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 
-    def read_tsc_and_monotonic_clock() -> tuple[float, int]:
+    def read_tsc_and_monotonic_ns() -> tuple[float, int]:
         tries = [(read_tsc(), time.monotonic_ns(), read_tsc()) for _ in range(50)]
         before, now, after = min(tries, key=lambda reads: reads[2] - reads[0])
         return (before + after) / 2, now
 
-    ticks, start = read_tsc_and_monotonic_clock()
+    ticks, start = read_tsc_and_monotonic_ns()
     time.sleep(0.2)
-    end_ticks, end = read_tsc_and_monotonic_clock()
+    end_ticks, end = read_tsc_and_monotonic_ns()
     return (end_ticks - ticks) / (end - start) * 1e6
 
 
-def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
+def test_env_file_has_the_frequency_of_an_invariant_tsc(tmp_path: Path) -> None:
     """If /proc/cpuinfo lists nonstop_tsc, the TSC is invariant, and the env file has its
     frequency, exact to a ten-thousandth."""
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -217,7 +217,7 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
         pytest.skip("the TSC of this CPU is not invariant")
     done = run_kmbench("run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert "SKIP tsc_khz" not in done.stderr
-    env = read_env_file(tmp_path / "raw")
+    env = read_env_of_raw_folder(tmp_path / "raw")
     assert env["invariant_tsc"] == "1"
     assert int(env["tsc_khz"]) == pytest.approx(measure_tsc_khz(), rel=0.0001)
 
@@ -284,7 +284,7 @@ EVENTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(name="perf_library", scope="module")
+@pytest.fixture(name="perf_event_library", scope="module")
 def build_perf_event_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a library from PERF, which replaces syscall(); return its path."""
     folder = tmp_path_factory.mktemp("perf")
@@ -294,7 +294,7 @@ def build_perf_event_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "perf.so"
 
 
-def run_with_counters(
+def run_kmbench_and_read_counters(
     library: Path, blocks: int, raw: Path, *benchmarks: str
 ) -> list[dict[str, str]]:
     """Run kmbench with the library built from PERF; return the rows of the file counters. Skip the
@@ -313,20 +313,22 @@ def run_with_counters(
 @pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="arm-stall needs a second CPU for its observer"
 )
-def test_events_are_not_counted_while_sites_are_switched(
-    perf_library: Path, tmp_path: Path
+def test_perf_events_are_not_counted_while_sites_are_switched(
+    perf_event_library: Path, tmp_path: Path
 ) -> None:
-    assert run_with_counters(perf_library, 1, tmp_path / "raw", "arm-stall") == []
+    assert run_kmbench_and_read_counters(perf_event_library, 1, tmp_path / "raw", "arm-stall") == []
 
 
-def test_events_are_counted_in_each_variant(perf_library: Path, tmp_path: Path) -> None:
+def test_perf_events_are_counted_in_each_variant(perf_event_library: Path, tmp_path: Path) -> None:
     """The file counters has the events in a pass of each variant, for each event that can be
     counted. The nanoseconds in a pass agree with the samples in the best of several runs, because
     another program may slow down a count or a measurement."""
     ratios = []
     for number in range(5):
         raw = tmp_path / str(number)
-        counts = run_with_counters(perf_library, 16, raw, "memcpy-4096", "empty-loop")
+        counts = run_kmbench_and_read_counters(
+            perf_event_library, 16, raw, "memcpy-4096", "empty-loop"
+        )
         rows = collect.load_raw_folder("native", raw).rows
         variants = list(dict.fromkeys((row["benchmark"], row["variant"]) for row in counts))
         assert {*variants} == {(row.benchmark, row.variant) for row in rows}
@@ -335,7 +337,7 @@ def test_events_are_counted_in_each_variant(perf_library: Path, tmp_path: Path) 
         ]
         assert all(0.9 < float(row["share"]) <= 1 for row in counts)
         assert all(float(row["per_pass"]) < 0.1 for row in counts if row["counter"] != "cycles")
-        env = read_env_file(raw)
+        env = read_env_of_raw_folder(raw)
         if env["invariant_tsc"] != "1":
             pytest.skip("the TSC of this CPU is not invariant")
         khz = int(env["tsc_khz"])

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from nativeprograms import EXIT_USAGE, NATIVE, build_programs, run_program
+from nativeprograms import EXIT_USAGE, NATIVE, build_native_programs, run_program
 
 KMLIVE = NATIVE / "kmlive"
 CONTROL = Path("/sys/module/kmarkers_bench/parameters/control")
@@ -69,7 +69,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", autouse=True)
 def build_kmlive() -> None:
-    build_programs("kmlive", "deny")
+    build_native_programs("kmlive", "deny")
 
 
 @dataclass
@@ -127,7 +127,7 @@ class FakeModule:
             if not row[4].endswith(":00000000"):
                 self.problems.append(f"{variant}: a socket has unread packets: {row}")
 
-    def count_hits(self, reading: int) -> str:
+    def update_and_format_hits(self, reading: int) -> str:
         """Count the packets since the last reading. Return the text of the file hits."""
         packets = self.count_packets()
         _, variant = self.selected[-1]
@@ -153,7 +153,7 @@ class FakeModule:
                     return
                 if reading % 2:
                     self.spans[self.selected[-1][1]] = time.monotonic() - began
-                text = self.count_hits(reading)
+                text = self.update_and_format_hits(reading)
                 began = time.monotonic()
                 file.write(text)
             reading += 1
@@ -204,7 +204,7 @@ def read_samples(path: Path) -> list[dict[str, str]]:
     return [*csv.DictReader(line for line in lines if not line.startswith("#"))]
 
 
-def assert_samples_are_complete(path: Path, variants: Sequence[str], blocks: int) -> None:
+def check_that_samples_are_complete(path: Path, variants: Sequence[str], blocks: int) -> None:
     """Check that the samples have all variants and blocks, and that the windows ran on CPU 0."""
     rows = read_samples(path)
     assert {row["variant"] for row in rows} == {*variants}
@@ -252,7 +252,7 @@ def test_packets_of_each_variant_are_counted_and_measured(
     assert min(slower) < 100
     if benchmark == "macro-ping":
         assert [name for name, _, _ in found] == PING
-    assert_samples_are_complete(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)
+    check_that_samples_are_complete(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)
     assert done.stdout.splitlines()[0] == benchmark
     assert all(re.search(rf"^ *{name} ", done.stdout, re.M) for name, _, _ in found)
 
@@ -292,12 +292,12 @@ def test_a_variant_whose_hook_runs_too_rarely_is_refused(
 
 
 @pytest.mark.parametrize("benchmark", ["getppid-quiet", "getppid-pressure"])
-def test_getppid_is_measured_in_each_variant(module: FakeModule, benchmark: str) -> None:
+def test_getppid_call_is_measured_in_each_variant(module: FakeModule, benchmark: str) -> None:
     raw = module.folder / "raw"
     done = module.run_kmlive(KMLIVE, 3, 1, raw, benchmark)
     assert (done.returncode, done.stderr) == (0, "")
     assert {*module.selected} == {("getppid-live", variant) for variant in GETPPID}
-    assert_samples_are_complete(raw / f"{benchmark}.csv", GETPPID, 3)
+    check_that_samples_are_complete(raw / f"{benchmark}.csv", GETPPID, 3)
     assert done.stdout.splitlines()[0] == benchmark
 
 
@@ -421,7 +421,7 @@ def test_kmlive_fails_if_its_directory_is_missing(tmp_path: Path) -> None:
     assert done.stderr == f"kmlive: cannot create {tmp_path}/none/live: No such file or directory\n"
 
 
-def test_kmlive_attaches_no_program_for_an_unknown_process() -> None:
+def test_kmlive_attach_refuses_an_unknown_process_id() -> None:
     done = run_program(KMLIVE, "attach", 4194304)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "kmlive: attach: cannot watch process 4194304: No such process\n"

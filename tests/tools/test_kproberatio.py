@@ -11,7 +11,7 @@ from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import kproberatio
 
 
-def make_instruction_entry(
+def make_enabled_marker_entry(
     variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS
 ) -> dict[str, Any]:
     tier = {UNIT_INSTRUCTIONS: "icount", UNIT_TSC: "metal", UNIT_EMULATED: "vm"}[unit]
@@ -22,17 +22,17 @@ def make_instruction_entry(
 
 
 RUN = [
-    make_instruction_entry("none", None),
-    make_instruction_entry("varargs-probe-copies-data", 30),
-    make_instruction_entry("kprobe-on-probe", 615),
+    make_enabled_marker_entry("none", None),
+    make_enabled_marker_entry("varargs-probe-copies-data", 30),
+    make_enabled_marker_entry("kprobe-on-probe", 615),
 ]
 
 
-def test_computed_ratio_equals_the_published_ratio() -> None:
+def test_kprobe_to_marker_ratio_equals_the_published_75() -> None:
     assert f"{kproberatio.compute_published_ratio():.0f}" == "75"
 
 
-def test_cost_of_the_marker_is_subtracted_from_the_kprobe() -> None:
+def test_marker_cost_is_subtracted_from_the_kprobe_cost() -> None:
     told = kproberatio.describe_kprobe_ratios(RUN)
     assert told[:2] == [
         "In 2006, on a Pentium 4, the kprobe added 75 times the marker's cycles.",
@@ -41,10 +41,10 @@ def test_cost_of_the_marker_is_subtracted_from_the_kprobe() -> None:
     assert "Instructions are not cycles" in told[2]
 
 
-def test_ratio_in_cycles_has_no_remark() -> None:
+def test_kprobe_ratio_in_cycles_has_no_instruction_remark() -> None:
     marker, kprobe = (
-        make_instruction_entry(RUN[1]["variant"], 40, UNIT_TSC),
-        make_instruction_entry("kprobe-on-probe", 2040, UNIT_TSC),
+        make_enabled_marker_entry(RUN[1]["variant"], 40, UNIT_TSC),
+        make_enabled_marker_entry("kprobe-on-probe", 2040, UNIT_TSC),
     )
     assert kproberatio.describe_kprobe_ratios([marker, kprobe])[1:] == [
         "Here, metal, kernel 6.1: 50.0 times the marker's cycles."
@@ -53,7 +53,7 @@ def test_ratio_in_cycles_has_no_remark() -> None:
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
-def test_kprobe_ratio_needs_all_of_its_rows(lost: int) -> None:
+def test_kprobe_ratio_needs_marker_and_kprobe_rows(lost: int) -> None:
     rest = [row for row in RUN if row is not RUN[lost]]
     assert bool(kproberatio.describe_kprobe_ratios(rest)) == (lost == 0)
 

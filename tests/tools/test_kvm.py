@@ -59,14 +59,16 @@ def write_step_results(folder: Path, steps: Mapping[str, tuple[int, str]]) -> No
         (folder / f"{name}.log").write_text(output)
 
 
-def make_job(laboratory: Path) -> HostJob:
+def make_kvm_host_job(laboratory: Path) -> HostJob:
     name = catalogue.get_default_kernel_name()
     return HostJob(name, kvm.JOB, laboratory / "logs" / "host", 20.0, settings={"A": "b"})
 
 
 def test_guest_has_svm_and_the_root_directory_read_only(laboratory: Path) -> None:
     write_package_modules(*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)
-    request = hostguest.make_host_guest_request(make_job(laboratory), laboratory / "scratch")
+    request = hostguest.make_host_guest_request(
+        make_kvm_host_job(laboratory), laboratory / "scratch"
+    )
     assert dict(request.settings)["KMARKERS_CACHE"] == get_cache_dir()
     order = (laboratory / "scratch" / "host" / "order").read_text().split()
     assert order == [f"{name}.ko" for name in (*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)]
@@ -124,7 +126,7 @@ def test_missing_svm_or_kernel_module_is_named_as_obstacle(
         ("echo 'WARNING: CPU: 0' >\"$console\"; finish 0", "lines that report faults"),
     ],
 )
-def test_guest_that_vanishes_or_warns_is_a_failure(
+def test_kvm_guest_that_vanishes_or_warns_is_a_failure(
     script: str, why: str, laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = catalogue.get_default_kernel_name()
@@ -159,7 +161,7 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
         ),
     ],
 )
-def test_step_is_judged_by_exit_code_and_lines(
+def test_kvm_step_is_judged_by_exit_code_and_output(
     code: int, output: str, why: str, tmp_path: Path
 ) -> None:
     write_step_results(tmp_path, {"a": (code, output)})
@@ -180,7 +182,7 @@ def test_suite_kvm_expects_the_error_messages_of_choose_accel(
         assert f"vm accel: {error.value}" == kvm.FORCED + said
 
 
-def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
+def write_passed_guest_results(folder: Path, accelerator: str = "kvm") -> None:
     """Write results of the suite's part kvm-guests, in which all steps pass."""
     suites = "".join(
         f"# suite: {name}\nok {number} {name} works\n"
@@ -203,7 +205,7 @@ def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
 
 
 def test_passed_suites_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> None:
-    write_good_guests(tmp_path)
+    write_passed_guest_results(tmp_path)
     tally = kvm.judge_kvm_guests(tmp_path)
     assert not tally.failed and tally.passed == len(kvm.GUESTS) + len(kvm.GUEST_SUITES) + 2
 
@@ -227,14 +229,14 @@ def test_passed_suites_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> 
 def test_unexpected_output_of_a_test_kernel_under_kvm_fails(
     file: str, was: str, now: str, why: str, tmp_path: Path
 ) -> None:
-    write_good_guests(tmp_path)
+    write_passed_guest_results(tmp_path)
     text = (tmp_path / file).read_text()
     assert was in text
     (tmp_path / file).write_text(text.replace(was, now))
     assert any(why in reason for reason in kvm.judge_kvm_guests(tmp_path).failed)
 
 
-def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
+def test_report_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
     def list_report_page_failures(text: str) -> list[str]:
         (tmp_path / "report.html").write_text(text)
         return [why for why in kvm.judge_bench_host(tmp_path).failed if "page" in why]
@@ -251,7 +253,7 @@ def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
     )
 
 
-def test_job_of_suite_kvm_has_all_steps() -> None:
+def test_shell_job_of_suite_kvm_has_all_steps() -> None:
     script = kvm.JOB.read_text()
     assert re.findall(r"^\trun_step (\S+)", script, re.M) == [
         *kvm.CHOICE,
@@ -287,7 +289,7 @@ def test_guest_job_runs_the_suites_that_a_variable_names(tmp_path: Path) -> None
         ("hits 12\\n", 3, 3, "--times /tmp/macro.csv --runs 2 --off a --on b -- sh x"),
     ],
 )
-def test_rounds_of_a_command_whose_marker_was_not_hit_fail(
+def test_macro_rounds_fail_if_the_marker_was_not_hit(
     stats: str, macro: int, code: int, last: str, tmp_path: Path
 ) -> None:
     """A fake `kmarkers macro` writes the hits of the marker, and ends with exit code `macro`."""

@@ -84,12 +84,12 @@ DIRTY_LINES = [
 ]
 
 
-def test_log_without_fault_lines_has_no_faults() -> None:
+def test_kernel_log_without_fault_lines_has_no_faults() -> None:
     assert find_fault_lines(CLEAN_LOG) == []
 
 
 @pytest.mark.parametrize("line", DIRTY_LINES)
-def test_each_fault_line_is_found(line: str) -> None:
+def test_each_fault_line_in_a_kernel_log_is_found(line: str) -> None:
     stamped = f"[    2.000000] {line}"
     assert find_fault_lines(f"{CLEAN_LOG}{stamped}\n") == [stamped]
 
@@ -121,12 +121,12 @@ def test_grep_in_the_guest_finds_the_same_faults(tmp_path: Path) -> None:
     assert found.stdout.splitlines() == DIRTY_LINES
 
 
-def test_lines_around_a_fault_are_selected() -> None:
+def test_log_lines_around_a_fault_are_selected() -> None:
     shown = select_fault_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
     assert shown == ["c", "WARNING: x", "d"]
 
 
-def test_context_of_faults_is_limited() -> None:
+def test_number_of_log_lines_around_faults_is_limited() -> None:
     """The default context is 2 lines before a fault and 12 lines after it, within the log, and each
     line is selected once. At most 80 lines are selected, the first ones."""
     lines = [f"line {number}" for number in range(100)]
@@ -142,7 +142,7 @@ def test_context_of_faults_is_limited() -> None:
     assert select_fault_context("\n".join(faults)) == faults[:80]
 
 
-def pack_results(path: Path, *names: str) -> None:
+def write_results_archive(path: Path, *names: str) -> None:
     """Write an archive of results: `a` is a file, `b/` a folder, `c->a` a link to a."""
     with tarfile.open(path, "w:gz") as tar:
         for name in names:
@@ -169,12 +169,12 @@ def pack_results(path: Path, *names: str) -> None:
         (Result(exit_code=0), "", ["r/../b"], "the guest is incomplete: unexpected name r/../b"),
     ],
 )
-def test_first_reason_of_a_failure_is_reported(
+def test_first_reason_of_a_boot_failure_is_reported(
     tmp_path: Path, result: Result, console: str, archive: list[str], reason: str
 ) -> None:
     (tmp_path / "console.log").write_text(console)
     if archive:
-        pack_results(tmp_path / "results.tar.gz", *archive)
+        write_results_archive(tmp_path / "results.tar.gz", *archive)
     result = replace(result, out=tmp_path)
     judge_boot_result(result, tmp_path)
     assert result.reason.endswith(reason) and result.ok is (not reason) is (not result.reason)
@@ -187,7 +187,9 @@ def test_results_are_unpacked_without_their_first_folder(tmp_path: Path) -> None
     """Empty folders are made, a link to a file becomes a copy, and the archive is removed. An empty
     archive and a link to a missing file are errors."""
     archive = tmp_path / "results.tar.gz"
-    pack_results(archive, "results/", "results/a", "results/b/", "results/c/d", "results/e->c/d")
+    write_results_archive(
+        archive, "results/", "results/a", "results/b/", "results/c/d", "results/e->c/d"
+    )
     result = Result(exit_code=0)
     judge_boot_result(result, tmp_path)
     assert result.ok and not archive.exists()
@@ -201,7 +203,7 @@ def test_results_are_unpacked_without_their_first_folder(tmp_path: Path) -> None
         archive = tmp_path / folder / "results.tar.gz"
         archive.touch()
         if folder == "link":
-            pack_results(archive, "results/e->none")
+            write_results_archive(archive, "results/e->none")
         judge_boot_result(result := Result(exit_code=0), tmp_path / folder)
         assert "is incomplete: " in result.reason and why in result.reason
 
@@ -223,13 +225,13 @@ def test_results_with_a_changed_byte_are_incomplete(tmp_path: Path, part: int) -
     assert not result.ok and "is incomplete: " in result.reason
 
 
-def test_bytes_of_a_serial_port_are_decoded(tmp_path: Path) -> None:
+def test_serial_log_is_decoded_to_text_lines(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"a\r\n\xffb\r")
     assert read_serial_log(tmp_path / "log") == "a\n\ufffdb"
     assert read_serial_log(tmp_path / "none") == read_serial_log(tmp_path) == ""
 
 
-def test_failure_is_printed_with_the_parts_of_logs_that_matter(
+def test_boot_failure_is_printed_with_relevant_log_parts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The end of the kernel's log is printed if the guest did not send its exit code or did not
@@ -242,25 +244,25 @@ def test_failure_is_printed_with_the_parts_of_logs_that_matter(
     faults = ["vm: faults in the kernel log:", "BUG: x"]
     hung = "the guest sent its exit code but did not power off"
 
-    def read_printed(**fields: Any) -> list[str]:
+    def print_and_read_boot_failure(**fields: Any) -> list[str]:
         print_boot_failure(Result(out=tmp_path, **fields))
         out, err = capsys.readouterr()
         assert out == ""
         return err.splitlines()
 
-    assert read_printed(reason="why", exit_code=1) == ["vm: why", end]
-    assert read_printed(reason="why") == ["vm: why", *last, end]
-    assert read_printed(reason=hung, exit_code=0) == [f"vm: {hung}", *last, end]
+    assert print_and_read_boot_failure(reason="why", exit_code=1) == ["vm: why", end]
+    assert print_and_read_boot_failure(reason="why") == ["vm: why", *last, end]
+    assert print_and_read_boot_failure(reason=hung, exit_code=0) == [f"vm: {hung}", *last, end]
     (tmp_path / "console.log").write_text("BUG: x")
     (tmp_path / "qemu.log").write_text("\nqemu: error\n")
     (tmp_path / "look.log").write_text("\n".join(looked))
-    assert read_printed(reason="why", exit_code=0, fault_lines=["BUG: x"]) == [
+    assert print_and_read_boot_failure(reason="why", exit_code=0, fault_lines=["BUG: x"]) == [
         *("vm: why", *faults, "vm: output of the emulator:", "qemu: error"),
         *("vm: inspections of the guest's CPUs:", *looked[:60], end),
     ]
 
 
-def test_make_command_has_folder_flags_and_jobs(
+def test_make_command_has_output_folder_flags_and_jobs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By default, programs are built in build/native of the tree. The folder is made. A folder that
@@ -316,13 +318,13 @@ def test_unpacked_qemu_is_started_with_its_own_libraries(
     tree, asked = tmp_path / "qemu/sid/usr", []
     done = subprocess.CompletedProcess([], 0, "QEMU emulator version 10\nCopyright\n", "")
 
-    def record_version_request(
+    def record_qemu_version_request(
         words: list[str], env: dict[str, str]
     ) -> subprocess.CompletedProcess[str]:
         asked.append((words, env))
         return done
 
-    monkeypatch.setattr(emulator, "capture_output", record_version_request)
+    monkeypatch.setattr(emulator, "capture_output", record_qemu_version_request)
     if not override:
         with pytest.raises(UnableError, match=r"^the QEMU of sid is not unpacked; run"):
             emulator.choose_qemu_of_suite("sid")
@@ -357,7 +359,9 @@ def make_qemu_command(monkeypatch: pytest.MonkeyPatch, scratch: Path, **fields: 
     return " ".join(machine._prepare_qemu_command(*words).command)
 
 
-def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_a_boot_request_reach_qemu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A guest without options has 2 processors, 1024 MiB, three serial ports in files and one
     monitor, and neither network nor terminal."""
     plain = make_qemu_command(monkeypatch, tmp_path)
@@ -387,7 +391,7 @@ def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", ["results", "results.failed", "console.log", "vm.json"])
-def test_output_folder_with_files_of_others_is_refused(laboratory: Path, name: str) -> None:
+def test_output_folder_with_unknown_files_is_refused(laboratory: Path, name: str) -> None:
     """Without the lock file of an earlier boot, nothing is removed from the folder, and no lock
     file is made."""
     kernel = catalogue.get_default_kernel_name()
@@ -409,7 +413,7 @@ def test_output_folder_with_files_of_others_is_refused(laboratory: Path, name: s
         ({"bochs": "x", "secure_boot": True}, "nor Secure Boot$"),
     ],
 )
-def test_request_that_no_emulator_supports_is_refused(
+def test_boot_request_that_no_emulator_supports_is_refused(
     laboratory: Path, fields: dict[str, Any], message: str
 ) -> None:
     kernel = catalogue.get_default_kernel_name()
@@ -461,7 +465,7 @@ def test_busybox_must_be_static(
         initramfs.find_static_busybox()
 
 
-def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> None:
+def test_status_channel_lines_are_read_when_complete(tmp_path: Path) -> None:
     """A line that is written in parts is shown once. At the end, an incomplete line is read as
     well. Only a whole line with the nonce sets the exit code."""
     path = tmp_path / "status.log"
@@ -579,7 +583,7 @@ def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path
     assert build.list_built_modules(tmp_path) == []
 
 
-def test_modules_of_others_stay_in_the_folder_of_modules(
+def test_module_folder_with_foreign_modules_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder outside build/ with a module that no build has copied is refused, and not changed.
@@ -606,7 +610,7 @@ def test_modules_of_others_stay_in_the_folder_of_modules(
     assert [path.name for path in own.glob("*.ko")] == ["x.ko"]
 
 
-def test_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
+def test_module_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnableError, match="none is not a folder"):
         build.require_module_folder(tmp_path / "none")
     (tmp_path / "Kbuild").mkdir()
@@ -684,7 +688,7 @@ def test_error_in_kernels_txt_has_the_line_number(text: str, message: str) -> No
         ("linux-image-*-amd64", "linux-image-7.3-cloud-amd64", False),
     ],
 )
-def test_image_pattern_matches_versions(pattern: str, package: str, fits: bool) -> None:
+def test_kernel_image_pattern_matches_package_names(pattern: str, package: str, fits: bool) -> None:
     assert (
         catalogue.Entry("name", "suite", pattern, "suite", "gates").matches_package(package) is fits
     )
@@ -712,7 +716,7 @@ def test_unknown_kernel_on_the_command_line_is_refused(program: str, tmp_path: P
     assert "unknown kernel '0.99'" in done.stderr
 
 
-def test_source_copy_is_updated_and_objects_are_kept(tmp_path: Path) -> None:
+def test_update_of_a_source_copy_keeps_object_files(tmp_path: Path) -> None:
     src, objects = tmp_path / "src", tmp_path / "objects"
     (src / "sub").mkdir(parents=True)
     (src / ".git").mkdir()
@@ -755,7 +759,7 @@ def test_files_of_an_interrupted_update_are_removed_with_their_sources(
     assert [path.relative_to(objects) for path in objects.rglob("*")] == [Path("a"), Path("a/b.c")]
 
 
-def test_stale_modules_of_earlier_builds_are_ignored(tmp_path: Path) -> None:
+def test_only_modules_in_modules_order_are_listed(tmp_path: Path) -> None:
     (tmp_path / "modules.order").write_text("/src/a/x.ko\nb/y.o\n")
     found = build.list_built_modules(tmp_path)
     assert found == [tmp_path / "a/x.ko", tmp_path / "b/y.ko"]

@@ -16,7 +16,7 @@ UP = "from kmtools.lab import two\n"
 DOWN = "from kmtools.base import one\n"
 
 
-def find_tree_violations(root: Path, changes: dict[str, str]) -> list[str]:
+def find_layer_violations_in_tree(root: Path, changes: dict[str, str]) -> list[str]:
     """Return the messages about the source tree TREE after adding or replacing the files of
     `changes`."""
     for name, text in (TREE | changes).items():
@@ -25,7 +25,7 @@ def find_tree_violations(root: Path, changes: dict[str, str]) -> list[str]:
     return list(layers.find_layer_violations(root))
 
 
-def test_source_tree_has_no_violation() -> None:
+def test_source_tree_has_no_layer_violation() -> None:
     assert list(layers.find_layer_violations()) == []
 
 
@@ -48,7 +48,7 @@ def test_source_tree_has_no_violation() -> None:
 def test_each_inserted_layer_violation_is_found(
     tmp_path: Path, file: str, text: str, said: str
 ) -> None:
-    found = find_tree_violations(tmp_path, {file: text})
+    found = find_layer_violations_in_tree(tmp_path, {file: text})
     assert [line for line in found if said in line] == found
     assert len(found) == (1 if said else 0)
 
@@ -60,12 +60,12 @@ def test_cycles_of_headers_and_modules_are_found(tmp_path: Path) -> None:
         "scripts/kmtools/lab/three.py": "from kmtools.lab.four import f\n",
         "scripts/kmtools/lab/four.py": "from kmtools.lab.two import g\n",
     }
-    found = find_tree_violations(tmp_path, headers | modules)
+    found = find_layer_violations_in_tree(tmp_path, headers | modules)
     assert found[0] == "cycle: base/a.h <-> base/b.h"
     assert len(found) == 4 and all("kmtools/lab/" in line for line in found[1:])
 
 
-def find_module_name_faults(root: Path, **sources: str) -> list[str]:
+def find_symbol_name_faults(root: Path, **sources: str) -> list[str]:
     """Compile a module with these source files; return the messages about the names of its
     symbols."""
     for name, text in sources.items():
@@ -77,7 +77,7 @@ def find_module_name_faults(root: Path, **sources: str) -> list[str]:
 
 def test_wrong_symbol_names_in_object_files_are_found(tmp_path: Path) -> None:
     static = "static void twice(void) {}\nvoid patcher_"
-    found = find_module_name_faults(
+    found = find_symbol_name_faults(
         tmp_path,
         a=f"{static}a(void) {{ twice(); }}\nvoid stray(void) {{}}\n",
         b=f"int marker_state; {static}b(void) {{ twice(); }}\n",
@@ -91,7 +91,7 @@ def test_wrong_symbol_names_in_object_files_are_found(tmp_path: Path) -> None:
 def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
     """Three object files use symbols of each other; each pair is reported. A reference in assembler
     code counts as a use of the symbol."""
-    found = find_module_name_faults(
+    found = find_symbol_name_faults(
         tmp_path,
         hit='asm(".globl entry_call\\nentry_call: call entry_write\\n");\n',
         events="int entry_on(void); int entry_write(void) { return entry_on(); }\n",
@@ -105,7 +105,7 @@ def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
     ]
 
 
-def test_layer_edges_are_includes_and_imports_of_own_files(tmp_path: Path) -> None:
+def test_layer_edges_are_includes_and_imports_of_tree_files(tmp_path: Path) -> None:
     """Headers and packages of others, and an import of the module itself, are left out."""
     texts = {
         "a/x.c": '#include "x.h"\n # include <kmarkers/p.h>\n#include <linux/q.h>\n#include "n"\n',

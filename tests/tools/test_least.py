@@ -20,7 +20,7 @@ TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
 
 
 @pytest.fixture(autouse=True)
-def replace_minimum_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def replace_minimum_result_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(least, "read_minimum_result_counts", lambda: TABLE)
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
@@ -51,7 +51,7 @@ def test_suite_with_fewer_results_than_its_minimum_fails(
     assert outcome.tally.failed == wrong
 
 
-def test_expected_suite_that_did_not_run_fails() -> None:
+def test_suite_with_a_minimum_that_did_not_run_fails() -> None:
     outcome = Outcome("6.12")
     settings = {"KMARKERS_SUITES": "orders cases modules"}
     kernelsuite.add_boot_results(make_suite_result(40, "modules"), outcome, settings)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def test_expected_suite_that_did_not_run_fails() -> None:
 
 
 @pytest.mark.parametrize(("passed", "skipped", "good"), [(190, 0, 1), (180, 10, 1), (189, 0, 0)])
-def test_user_space_suite_with_fewer_results_fails(passed: int, skipped: int, good: int) -> None:
+def test_user_space_suite_below_its_minimum_fails(passed: int, skipped: int, good: int) -> None:
     one = Tally(passed, skipped=["x: a reason"] * skipped)
     total = suite.run_all_suites([suite.Suite("native-plain", lambda log: one)])
     assert len(total.failed) == 1 - good
@@ -116,7 +116,7 @@ def test_minimum_counts_are_published_for_passed_suites_only(
         ("kernel-6.1-1.crash-1", kernelsuite.FEW_SETTINGS, None),
     ],
 )
-def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
+def test_minimum_counts_use_short_boots_of_gating_kernels_only(
     place: str, settings: kernelsuite.Settings | None, count: int | None, tmp_path: Path
 ) -> None:
     write_boot_results(tmp_path / place, 3, settings)
@@ -124,7 +124,7 @@ def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
     assert least.count_results_of_last_runs(tmp_path) == expected
 
 
-def test_uncounted_boots_and_suites_do_not_hide_counted_results(tmp_path: Path) -> None:
+def test_results_are_counted_after_failed_or_long_boots(tmp_path: Path) -> None:
     """The results of a suite are counted although the boots before it failed or had a long form,
     and although a suite before it in the same boot no longer exists. Of several boots of a kernel,
     the smallest number counts."""

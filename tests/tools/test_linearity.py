@@ -54,7 +54,7 @@ def compute_linear_time(variant: str, loops: int, _: int) -> float:
     return (10.6 if variant == "x" else 10.0) * loops
 
 
-def judge_linearity_of_samples(samples: list[Sample], tier: Tier = NATIVE) -> dict[str, Result]:
+def compute_results_by_variant(samples: list[Sample], tier: Tier = NATIVE) -> dict[str, Result]:
     return {result.variant: result for result in verdicts.compute_results(samples, [tier])}
 
 
@@ -74,7 +74,7 @@ def test_slope_of_three_windows_is_the_least_squares_slope() -> None:
         assert one.value == fit_least_squares_line(windows) and one.bottom > 0
 
 
-def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
+def test_bend_is_slope_of_long_minus_slope_of_short_windows() -> None:
     """The bend is the slope of longer windows minus the slope of shorter windows. The slopes are 10
     from 1 to 2 loops and 20 from 2 to 4 loops; a tick is 3/2 core cycles.
     Blocks without three different loop counts have no bend. Bends are in the order of their
@@ -108,7 +108,7 @@ def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
         (1.1, 100.0, 0.06, False),
     ],
 )
-def test_bend_must_exceed_the_margin_and_a_hundredth_of_the_cost(
+def test_reported_slope_change_exceeds_margin_and_1_percent(
     bend: float, cost: float, resolution: float, found: bool
 ) -> None:
     for sign in (1, -1):
@@ -118,14 +118,14 @@ def test_bend_must_exceed_the_margin_and_a_hundredth_of_the_cost(
     assert linearity.find_significant_bend([], cost, 0.25, resolution, 0.05) is None
 
 
-def test_largest_bend_of_exact_counts_keeps_its_sign() -> None:
+def test_largest_slope_change_of_exact_counts_keeps_its_sign() -> None:
     bends = [Slope(block, 0, top, 2) for block, top in enumerate((3, -5, 0))]
     assert linearity.find_largest_exact_bend(bends) == -2.5
     assert linearity.find_largest_exact_bend(bends[2:]) is None
     assert linearity.find_largest_exact_bend([]) is None
 
 
-def test_note_of_a_bend_says_cost_or_difference() -> None:
+def test_nonlinearity_note_says_cost_or_difference() -> None:
     assert linearity.describe_bend(-0.51239, True) == (
         "not on a line: from short to long windows, the difference changes by -0.512, and the"
         " interval contains both differences"
@@ -145,33 +145,33 @@ def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
     assert not linearity.compute_bends(select_unflagged_points(samples))
 
 
-def test_windows_on_a_line_have_verdicts() -> None:
-    found = judge_linearity_of_samples(simulate_loop_windows(compute_linear_time))
+def test_variants_with_linear_windows_have_verdicts() -> None:
+    found = compute_results_by_variant(simulate_loop_windows(compute_linear_time))
     assert found["x"].verdict == SLOWER
     assert found["none-clone"].verdict == EQUIVALENT
     assert not any("line" in result.note for result in found.values())
 
 
-def test_samples_of_two_loop_counts_have_verdicts() -> None:
-    found = judge_linearity_of_samples(simulate_loop_windows(compute_linear_time, COUNTS[:2]))
+def test_variants_with_two_loop_counts_have_verdicts() -> None:
+    found = compute_results_by_variant(simulate_loop_windows(compute_linear_time, COUNTS[:2]))
     assert found["x"].verdict == SLOWER and not found["x"].note
 
 
 @pytest.mark.parametrize(
     ("more", "verdict"), [(1.0, DIFFERS), (-1.0, UNRESOLVED), (0.3, SLOWER), (0.2, SLOWER)]
 )
-def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: str) -> None:
+def test_nonlinear_row_interval_has_short_and_long_window_costs(more: float, verdict: str) -> None:
     """In the variant x, each operation beyond the second of three loop counts costs `more` more
     ticks. If abs(more) exceeds the margin, 0.25 ticks, the interval contains the added cost in
     short windows, 0.6, and the added cost in long windows, 0.6 + `more`."""
 
-    def compute_bent_time(variant: str, loops: int, process: int) -> float:
+    def compute_nonlinear_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + more * max(0, loops - knee) * (
             variant == "x"
         )
 
-    found = judge_linearity_of_samples(simulate_loop_windows(compute_bent_time))
+    found = compute_results_by_variant(simulate_loop_windows(compute_nonlinear_time))
     x = found["x"]
     assert x.verdict == verdict and x.delta_ci is not None
     assert (linearity.NOT_ON_A_LINE in x.note) == (abs(more) > 0.25)
@@ -183,7 +183,7 @@ def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: s
 
 
 @pytest.mark.parametrize(("bend", "named"), [(0.1, True), (0.004, False)])
-def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: bool) -> None:
+def test_nonlinear_baseline_leaves_differences_linear(bend: float, named: bool) -> None:
     """If the core becomes slower in long windows, the row of the baseline has a note. A variant
     keeps its verdict, because its difference from the baseline is linear."""
 
@@ -191,20 +191,20 @@ def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: boo
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + bend * 10.0 * max(0, loops - knee)
 
-    found = judge_linearity_of_samples(simulate_loop_windows(compute_slowed_time))
+    found = compute_results_by_variant(simulate_loop_windows(compute_slowed_time))
     assert (linearity.NOT_ON_A_LINE in found["none"].note) == named
     assert found["x"].verdict == SLOWER and "line" not in found["x"].note
     assert found["none-clone"].verdict == EQUIVALENT
 
 
-def test_nonlinear_clone_keeps_its_verdict() -> None:
-    def compute_bent_time(variant: str, loops: int, process: int) -> float:
+def test_nonlinear_aa_clone_keeps_its_verdict() -> None:
+    def compute_nonlinear_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + max(0, loops - knee) * (
             variant == "none-clone"
         )
 
-    clone = judge_linearity_of_samples(simulate_loop_windows(compute_bent_time))["none-clone"]
+    clone = compute_results_by_variant(simulate_loop_windows(compute_nonlinear_time))["none-clone"]
     assert "not on a line" in clone.note and clone.verdict != WITHHELD
 
 
@@ -217,14 +217,14 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
             draw = np.random.default_rng(seed)
             effects = most + 0.2 * draw.standard_normal(PROCESSES)
 
-            def compute_bent_time(
+            def compute_nonlinear_time(
                 variant: str, loops: int, process: int, effects: np.ndarray = effects
             ) -> float:
                 knee = COUNTS[1] * (1 + process % 2)
                 return 10.0 * loops + float(effects[process]) * max(0, loops - knee)
 
             points = select_unflagged_points(
-                simulate_loop_windows(compute_bent_time, seed=seed + 1000)
+                simulate_loop_windows(compute_nonlinear_time, seed=seed + 1000)
             )
             for series in linearity.compute_bends(points).values():
                 named[most] += (
@@ -235,7 +235,7 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
 
 
 def test_exact_counts_must_be_exactly_linear() -> None:
-    def make_counts_off_a_line(odd: int) -> list[Sample]:
+    def make_nonlinear_counts(odd: int) -> list[Sample]:
         return [
             make_loop_window(
                 variant, 1, block, loops, 7 * loops + 3 + odd * (variant == "x" and loops == 20)
@@ -245,10 +245,8 @@ def test_exact_counts_must_be_exactly_linear() -> None:
             for loops in (10, 20, 40)
         ]  # fmt: skip
 
-    assert "line" not in judge_linearity_of_samples(make_counts_off_a_line(0), ICOUNT)["x"].note
-    assert (
-        "not on a line" in judge_linearity_of_samples(make_counts_off_a_line(1), ICOUNT)["x"].note
-    )
+    assert "line" not in compute_results_by_variant(make_nonlinear_counts(0), ICOUNT)["x"].note
+    assert "not on a line" in compute_results_by_variant(make_nonlinear_counts(1), ICOUNT)["x"].note
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:
@@ -264,4 +262,4 @@ def test_clock_step_is_divided_by_the_number_of_passes() -> None:
     found = stats.estimate_clock_resolution(samples)
     step = 26 * 2
     assert found["none"] == pytest.approx(step / 1400) and found["x"] == pytest.approx(step / 14)
-    assert judge_linearity_of_samples(samples)["x"].resolution == found["x"]
+    assert compute_results_by_variant(samples)["x"].resolution == found["x"]

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from nativeprograms import build_programs
+from nativeprograms import build_native_programs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
@@ -107,7 +107,7 @@ def select_linker(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def build_library() -> None:
     """Build libkmarkers.a."""
-    build_programs(LIBRARY.name)
+    build_native_programs(LIBRARY.name)
 
 
 def read_command_output(*arguments: str | Path) -> str:
@@ -142,7 +142,7 @@ def test_sdt_notes_have_a_base_address(
 
 @pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
-def test_linkers_keep_all_tables(options: list[str], linker: str, tmp_path: Path) -> None:
+def test_linkers_keep_all_tables_of_sites(options: list[str], linker: str, tmp_path: Path) -> None:
     """With --gc-sections, linkers keep all tables, even if only start and stop symbols refer to
     them."""
     (tmp_path / "sites.c").write_text(SITES)
@@ -182,7 +182,7 @@ def find_text_header(data: bytearray) -> int:
 
 @pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("beyond", [None, 1, PAGE - 1, PAGE])
-def test_only_pages_of_program_text_are_moved(tmp_path: Path, beyond: int | None) -> None:
+def test_kmarkers_start_moves_only_pages_of_text(tmp_path: Path, beyond: int | None) -> None:
     """kmarkers_start() moves all pages of the text, and no others, also if the text ends at the end
     of a page. `beyond` is the number of bytes in the last page; None keeps the number that the
     linker chose."""

@@ -220,7 +220,7 @@ def test_linter_that_is_not_installed_is_skipped(
         ("named", "ruff,mypy", "ruff, mypy", True),
     ],
 )
-def test_linters_print_to_the_terminal_if_lint_is_named(
+def test_linter_output_is_shown_if_the_test_lint_is_named(
     form: str,
     tools: str,
     what: str,
@@ -289,7 +289,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     assert faults == (found or [str(objects)])
 
 
-def test_modules_without_objects_are_a_failure(
+def test_folder_without_built_modules_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The symbols of test modules are not checked."""
@@ -304,7 +304,9 @@ def test_modules_without_objects_are_a_failure(
         names.read_object_symbols(tmp_path / "a" / "one.ko")
 
 
-def test_generated_symbols_are_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_generated_symbols_are_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = ["patcher_init", "my_init_module", "loop_a", "tables_need_x"]
     made = [
         "__this_module",

@@ -56,7 +56,7 @@ echo "kmbench: [2/2] memcpy-4096: 1 of 1 windows in 0.6 s" >&2
 def make_fake_kmbench_folder(tmp_path: Path) -> Path:
     """Make a directory with a fake kmbench, prepared samples for each process, and a FIFO."""
     for number in range(1, PROCESSES + 1):
-        rawdata.write_tier(
+        rawdata.write_raw_folder(
             tmp_path / f"part-{number}", 24, number, rawdata.BENCHES[:2], emulated="0", cpu="0"
         )
     (tmp_path / "kmbench").write_text(FAKE)
@@ -65,7 +65,7 @@ def make_fake_kmbench_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_environment(fake_kmbench_folder: Path, **more: str) -> dict[str, str]:
+def make_driver_environment(fake_kmbench_folder: Path, **more: str) -> dict[str, str]:
     """Return the environment of the program DRIVER."""
     kept = {
         name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
@@ -84,7 +84,7 @@ def make_driver_command(processes: int = PROCESSES) -> list[str]:
     return ["/usr/bin/env", "--default-signal", sys.executable, "-c", DRIVER, str(processes)]
 
 
-def release_process(fake_kmbench_folder: Path) -> None:
+def let_fake_kmbench_end(fake_kmbench_folder: Path) -> None:
     """End the fake kmbench that waits for the FIFO `go`."""
     (fake_kmbench_folder / "go").write_text("\n")
 
@@ -94,7 +94,7 @@ def run_driver_on_terminal(fake_kmbench_folder: Path) -> Iterator[Terminal]:
     """Run DRIVER on a terminal of 80 columns."""
     # WAIT is above half a second, because the program shows a new line at most twice a second.
     made = Terminal(
-        make_driver_command(), make_environment(fake_kmbench_folder, WAIT="0.6"), (80, 24)
+        make_driver_command(), make_driver_environment(fake_kmbench_folder, WAIT="0.6"), (80, 24)
     )
     yield made
     made.close()
@@ -116,10 +116,10 @@ def test_rows_of_the_live_table_are_updated_in_place(
 ) -> None:
     wait_for_patterns(terminal, "Rows appear when")
     assert terminal.other and not terminal.cursor
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     wait_for_patterns(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
     terminal.read_until(lambda: len(read_visible_verdicts(terminal)) == 4)
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     wait_for_patterns(
         terminal,
         r"\d+ %, process 3 of 4, empty-loop; about \d+ s left",
@@ -127,9 +127,9 @@ def test_rows_of_the_live_table_are_updated_in_place(
         r"^\d of 4 rows resolved$",
     )
     assert terminal.screen.count("measuring on the real CPU") == 1
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     wait_for_patterns(terminal, "process 4 of 4")
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     assert terminal.wait_for_exit() == 0
     assert "measured" in terminal.screen and not terminal.other and terminal.cursor
     assert terminal.beyond <= 0 and terminal.colours
@@ -139,7 +139,7 @@ def test_live_table_is_redrawn_after_a_resize(
     terminal: Terminal, fake_kmbench_folder: Path
 ) -> None:
     terminal.read_until(lambda: "Rows appear when" in terminal.screen)
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     terminal.read_until(lambda: "process 2 of 4" in terminal.screen)
     for width, height in ((40, 24), (132, 40), (24, 6)):
         # The program may write several screens for the old width before it notices the new width.
@@ -171,7 +171,7 @@ def test_lost_terminal_ends_the_measurement(terminal: Terminal) -> None:
     """The program ends although it can no longer write the escape sequence that leaves the
     alternate screen."""
     terminal.read_until(lambda: "Rows appear when" in terminal.screen)
-    assert terminal.hang_up() == 130
+    assert terminal.hang_up_and_wait() == 130
 
 
 def test_live_table_restores_the_terminal_on_sigtstp(terminal: Terminal) -> None:
@@ -188,15 +188,15 @@ def test_live_table_restores_the_terminal_on_sigtstp(terminal: Terminal) -> None
     ("settings", "escapes", "colours"),
     [({"TERM": "dumb"}, False, False), ({"NO_COLOR": "1"}, True, False)],
 )
-def test_environment_disables_escapes_and_colours(
+def test_term_and_no_color_disable_escapes_and_colours(
     fake_kmbench_folder: Path, settings: dict[str, str], escapes: bool, colours: bool
 ) -> None:
     terminal = Terminal(
         make_driver_command(1),
-        make_environment(fake_kmbench_folder, WAIT="0.6", **settings),
+        make_driver_environment(fake_kmbench_folder, WAIT="0.6", **settings),
         (80, 24),
     )
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     assert terminal.wait_for_exit() == 0
     assert ("\033[?1049h" in terminal.said) == escapes
     assert ("\033" in terminal.said) == escapes
@@ -207,12 +207,12 @@ def test_environment_disables_escapes_and_colours(
 def test_output_to_a_pipe_is_plain_lines(fake_kmbench_folder: Path) -> None:
     process = subprocess.Popen(
         make_driver_command(1),
-        env=make_environment(fake_kmbench_folder),
+        env=make_driver_environment(fake_kmbench_folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    release_process(fake_kmbench_folder)
+    let_fake_kmbench_end(fake_kmbench_folder)
     said = process.communicate(timeout=60)[0]
     assert said.splitlines() == ["[1/3]    0 s  native: measuring on the real CPU", "measured"]
 
@@ -243,25 +243,29 @@ def test_long_name_in_the_live_table_keeps_its_start_and_end(
         assert abs(len(start) - len(end)) <= 2
 
 
-def add_process(rows: LiveVerdicts, fake_kmbench_folder: Path, number: int, added: float) -> Path:
+def add_simulated_process(
+    rows: LiveVerdicts, fake_kmbench_folder: Path, number: int, added: float
+) -> Path:
     """Add the samples of a process without noise, in which the variant x adds `added` ticks to the
     baseline. The baseline costs ten ticks in the first process, and twice as much in the second."""
     noise, base = rawdata.Noise(0, 0, 0, 0, 0, 0), 10.0 * number
     adds = {"none": 0.0, "none-clone": 0.0, "same": 0.0, "slow": 3.0, "x": added}
     bench = rawdata.Bench("empty-loop", {name: base + more for name, more in adds.items()}, noise)
-    made = rawdata.write_tier(fake_kmbench_folder / str(number), 24, number, [bench], emulated="0")
+    made = rawdata.write_raw_folder(
+        fake_kmbench_folder / str(number), 24, number, [bench], emulated="0"
+    )
     rows.add_process_samples(made, number)
     return made
 
 
-def test_rows_are_judged_from_all_processes_so_far(tmp_path: Path) -> None:
+def test_live_verdicts_use_all_processes_so_far(tmp_path: Path) -> None:
     """In two processes, x adds -0.5 and 0 ticks. The interval over processes has one degree of
     freedom, Student's t is 12.706, and the standard error 0.25 ticks. All durations are multiples
     of 10 ticks, and the loops differ by 10000 passes, so each end is 0.001 ticks further away."""
     rows = LiveVerdicts("native")
-    add_process(rows, tmp_path, 1, -0.5)
+    add_simulated_process(rows, tmp_path, 1, -0.5)
     assert rows.rows["empty-loop", "x"] == LiveRow("faster", "-0.500", "0.001")
-    folder = add_process(rows, tmp_path, 2, 0)
+    folder = add_simulated_process(rows, tmp_path, 2, 0)
     known = {
         ("empty-loop", "same"): LiveRow("equivalent", "+0.000", "0.001"),
         ("empty-loop", "slow"): LiveRow("slower", "+3.000", "0.001"),
@@ -282,11 +286,11 @@ def test_rows_are_judged_from_all_processes_so_far(tmp_path: Path) -> None:
 
 def test_live_view_counts_only_the_chosen_variants(tmp_path: Path) -> None:
     rows = LiveVerdicts("native", ["sl*"])
-    add_process(rows, tmp_path, 1, -0.5)
+    add_simulated_process(rows, tmp_path, 1, -0.5)
     assert [*rows.rows] == [("empty-loop", "slow")]
     assert rows.render_terminal_lines(80, 9)[-1][0] == "1 of 1 rows resolved"
     rows = LiveVerdicts("native", ["other"])
-    add_process(rows, tmp_path / "other", 1, -0.5)
+    add_simulated_process(rows, tmp_path / "other", 1, -0.5)
     assert rows.rows == {}
 
 
@@ -295,7 +299,7 @@ def test_live_view_counts_only_the_chosen_variants(tmp_path: Path) -> None:
     [(2, "", 6), (4, "c", 5), (5, "ce", 4), (6, "ace", 3), (8, "abcde", 1), (9, "abcdef", 0),
      (90, "abcdef", 0)],
 )  # fmt: skip
-def test_unresolved_rows_are_shown_first_if_not_all_fit(
+def test_unresolved_live_rows_precede_others_if_not_all_fit(
     height: int, shown: str, hidden: int
 ) -> None:
     """The heading, an empty line and the number of resolved rows take three lines. The row of a
@@ -312,7 +316,7 @@ def test_unresolved_rows_are_shown_first_if_not_all_fit(
 def test_samples_of_a_process_become_rows_unless_they_are_malformed(tmp_path: Path) -> None:
     rows = LiveVerdicts("native")
     rows.add_process_samples(tmp_path, 1)
-    raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:1])
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 24, 1, rawdata.BENCHES[:1])
     (file,) = raw.glob("*.csv")
     text = file.read_text()
     file.write_text(text[:-5])
@@ -323,7 +327,7 @@ def test_samples_of_a_process_become_rows_unless_they_are_malformed(tmp_path: Pa
     assert {name for name, _ in rows.rows} == {rawdata.BENCHES[0].name}
 
 
-def test_row_says_measured_once_the_guest_measures_the_next_benchmark() -> None:
+def test_benchmark_is_shown_as_measured_when_the_next_one_begins() -> None:
     rows = LiveVerdicts("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
         rows.set_current_benchmark(name)

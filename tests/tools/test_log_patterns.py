@@ -29,7 +29,7 @@ def extract_word_sequences(text: str, argument: str) -> set[tuple[str, ...]]:
     return sequences
 
 
-def can_print(format_words: tuple[str, ...], pattern_words: tuple[str, ...]) -> bool:
+def can_format_string_print(format_words: tuple[str, ...], pattern_words: tuple[str, ...]) -> bool:
     """Return True if a format string with the successive words `format_words` can print a log line
     that matches the successive words `pattern_words` of a suite's pattern. At most half of the
     words may be arguments, which are "%"."""
@@ -40,7 +40,7 @@ def can_print(format_words: tuple[str, ...], pattern_words: tuple[str, ...]) -> 
     return fits and 2 * format_words.count("%") <= len(pattern_words) <= len(format_words)
 
 
-def test_sources_have_the_words_of_the_log_lines_that_suites_expect() -> None:
+def test_log_lines_that_suites_expect_occur_in_sources() -> None:
     sources: set[tuple[str, ...]] = set()
     for directory in SOURCES.split():
         for path in (ROOT / directory).rglob("*.[ch]"):
@@ -61,7 +61,7 @@ def test_sources_have_the_words_of_the_log_lines_that_suites_expect() -> None:
             if (
                 len(wanted) > 1
                 and 2 * wanted.count("%") < len(wanted)
-                and not any(can_print(have, wanted) for have in sources)
+                and not any(can_format_string_print(have, wanted) for have in sources)
             ):
                 unknown.append(f'{name}: no source logs "{" ".join(wanted)}": {pattern}')
     assert not unknown, "\n".join(unknown)

@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOISE = 0.01
 
 
-def simulate_rounds(
+def simulate_on_off_rounds(
     chance: random.Random, truth: float, noise: float = NOISE, count: int = 40
 ) -> list[CommandTime]:
     """Return simulated times of one boot. The speed drifts by a third during the boot, and the
@@ -57,7 +57,9 @@ def estimate_simulated_added_times(
     chance = random.Random(1)
     # choose_orders() uses the global generator of the Python module random.
     random.seed(1)
-    return [estimate_added_time(simulate_rounds(chance, truth, noise, count)) for _ in range(200)]
+    return [
+        estimate_added_time(simulate_on_off_rounds(chance, truth, noise, count)) for _ in range(200)
+    ]
 
 
 def test_interval_contains_the_known_added_time() -> None:
@@ -71,13 +73,13 @@ def test_interval_contains_the_known_added_time() -> None:
 
 
 @pytest.mark.parametrize(("noise", "usual"), [(0.001, "equivalent"), (0.05, "unresolved")])
-def test_identical_states_are_neither_slower_nor_faster(noise: float, usual: str) -> None:
+def test_on_state_equal_to_off_is_not_slower_or_faster(noise: float, usual: str) -> None:
     verdicts = Counter(one.verdict for one in estimate_simulated_added_times(1.0, noise))
     assert verdicts["slower"] + verdicts["faster"] <= 2
     assert verdicts[usual] > 180
 
 
-def test_too_few_rounds_have_no_interval() -> None:
+def test_too_few_on_off_rounds_have_no_interval() -> None:
     few, enough = (
         estimate_simulated_added_times(1.2, count=count)[0]
         for count in (FEWEST_ROUNDS - 1, FEWEST_ROUNDS)
@@ -86,7 +88,7 @@ def test_too_few_rounds_have_no_interval() -> None:
     assert enough.verdict == "slower" and not enough.note
 
 
-def make_round_pairs(count: int, on_seconds: float, **more: str) -> list[CommandTime]:
+def make_rounds_of_constant_times(count: int, on_seconds: float, **more: str) -> list[CommandTime]:
     """Return `count` rounds of a boot, in which a command takes `on_seconds` in the state "on", and
     2 s in the state "off". `more` replaces fields."""
     one = replace(CommandTime("x", "b", "6.1", 2.0), **more)  # type: ignore[arg-type]
@@ -102,10 +104,10 @@ def test_table_of_added_times_has_a_row_for_each_label_and_kernel() -> None:
     shortened."""
     times = [
         CommandTime("x", "b", "6.1", 9.0),
-        *make_round_pairs(24, 2.2),
-        *make_round_pairs(24, 1.8, kernel="6.2"),
-        *make_round_pairs(23, 2.2, label="a" * 41),
-        *make_round_pairs(24, 2.01, label="a" * 40),
+        *make_rounds_of_constant_times(24, 2.2),
+        *make_rounds_of_constant_times(24, 1.8, kernel="6.2"),
+        *make_rounds_of_constant_times(23, 2.2, label="a" * 41),
+        *make_rounds_of_constant_times(24, 2.01, label="a" * 40),
     ]
     heads, *rows = make_added_time_table(times)
     assert heads == [
@@ -137,13 +139,13 @@ def test_interval_contains_the_added_times_of_all_boots() -> None:
     """The added time is 17, 20 and 23 % in three boots; the interval contains all three values."""
     chance, times = random.Random(3), []
     for boot, truth in (("b", 1.17), ("a", 1.2), ("c", 1.23)):
-        times += [replace(one, boot=boot) for one in simulate_rounds(chance, truth)]
+        times += [replace(one, boot=boot) for one in simulate_on_off_rounds(chance, truth)]
     found = estimate_added_time(times)
     assert found.note == "few boots" and found.rounds == 120
     assert found.interval.lo < 17 and found.interval.hi > 23
 
 
-def test_order_of_the_states_is_random_and_balanced() -> None:
+def test_order_of_on_and_off_is_random_and_balanced() -> None:
     orders = [tuple(rounds.choose_orders(9)) for _ in range(50)]
     assert len(set(orders)) > 10
     for order in orders:
@@ -151,7 +153,7 @@ def test_order_of_the_states_is_random_and_balanced() -> None:
 
 
 @pytest.fixture(name="command_dir")
-def simulate_measured_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def make_simulated_command_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Simulate the measured command; return a directory. The time of the command grows from run to
     run, and is 20 % longer while the file `state` contains "on". The file `ran` lists the states in
     which the command ran."""
@@ -168,7 +170,7 @@ def simulate_measured_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path
 
 
-def make_switch_command(folder: Path, word: str) -> str:
+def make_state_command(folder: Path, word: str) -> str:
     """Return the shell command that writes a word to the file `state`."""
     return f"echo {word} >{shlex.quote(str(folder / 'state'))}"
 
@@ -183,8 +185,8 @@ def test_rounds_are_recorded_and_get_a_verdict(
 ) -> None:
     words = make_macro_command(
         command_dir,
-        make_switch_command(command_dir, "on"),
-        make_switch_command(command_dir, "off"),
+        make_state_command(command_dir, "on"),
+        make_state_command(command_dir, "off"),
         "--",
         "make",
         "x y",
@@ -212,7 +214,7 @@ def test_rounds_are_recorded_and_get_a_verdict(
 def test_changed_on_command_needs_a_new_label(
     command_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    off, on = make_state_command(command_dir, "off"), make_state_command(command_dir, "on")
     assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
     before = (command_dir / "t").read_bytes()
     assert main(make_macro_command(command_dir, f"{on} ", off, "--runs", "1", "--", "true")) == 2
@@ -226,7 +228,7 @@ def test_changed_on_command_needs_a_new_label(
 def test_macro_continues_times_of_a_command_with_newlines(command_dir: Path) -> None:
     """The shell commands of --on and --off contain newlines; the measured command contains a
     newline and a byte that is not UTF-8."""
-    off, on = (f"true\n{make_switch_command(command_dir, state)}" for state in ("off", "on"))
+    off, on = (f"true\n{make_state_command(command_dir, state)}" for state in ("off", "on"))
     command = ["true", "two\nlines", os.fsdecode(b"caf\xe9")]
     for _ in range(2):
         assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", *command)) == 0
@@ -239,7 +241,7 @@ def test_macro_continues_times_of_a_command_with_newlines(command_dir: Path) -> 
 def test_changed_measured_command_needs_a_new_label(
     command_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    off, on = make_state_command(command_dir, "off"), make_state_command(command_dir, "on")
     words = ["--label", "one", "--runs", "1", "--"]
     assert main(make_macro_command(command_dir, on, off, *words, "true")) == 0
     before = (command_dir / "t").read_bytes()
@@ -257,16 +259,16 @@ def test_rounds_are_kept_if_the_terminal_is_gone(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("kmtools.measure.rounds.Progress.erase_temporary_line", fail_to_close)
-    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    off, on = make_state_command(command_dir, "off"), make_state_command(command_dir, "on")
     assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
     assert [one.round for one in macro.load_command_times(command_dir / "t")] == [1, 1]
 
 
-def test_one_file_holds_times_of_kernels_and_of_rounds(
+def test_times_file_may_have_kernel_runs_and_on_off_rounds(
     command_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (command_dir / "t").write_text("label,boot,kernel,seconds\nlock,1,6.1,2.000000\n")
-    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    off, on = make_state_command(command_dir, "off"), make_state_command(command_dir, "on")
     assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
@@ -300,8 +302,8 @@ def test_missing_numpy_is_reported_before_anything_is_measured(
     of two states."""
     words = make_macro_command(
         command_dir,
-        make_switch_command(command_dir, "on"),
-        make_switch_command(command_dir, "off"),
+        make_state_command(command_dir, "on"),
+        make_state_command(command_dir, "off"),
         "--",
         "true",
     )
@@ -350,7 +352,7 @@ def test_failed_command_is_reported_and_the_off_command_runs_last(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "state").write_text("off\n")
-    words = make_words(make_switch_command(tmp_path, "on"), make_switch_command(tmp_path, "off"))
+    words = make_words(make_state_command(tmp_path, "on"), make_state_command(tmp_path, "off"))
     assert main(["macro", "--times", str(tmp_path / "t"), *words]) == code
     assert said in capsys.readouterr().err
     assert (tmp_path / "state").read_text() == "off\n"
@@ -366,8 +368,8 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
     assert main(
         make_macro_command(
             tmp_path,
-            make_switch_command(tmp_path, "on"),
-            make_switch_command(tmp_path, "off"),
+            make_state_command(tmp_path, "on"),
+            make_state_command(tmp_path, "off"),
             *words,
         )
     )
@@ -382,9 +384,9 @@ def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals)
     "on". Repeat the signal until the off-command has ended: no signal interrupts the
     off-command."""
     hang = "read now <state; [ $now = off ] || { touch reached; exec sleep 60; }"
-    off = f"sleep 0.3; {make_switch_command(tmp_path, 'off')}; rm -f reached"
+    off = f"sleep 0.3; {make_state_command(tmp_path, 'off')}; rm -f reached"
     words = make_macro_command(
-        tmp_path, make_switch_command(tmp_path, "on"), off, "--", "sh", "-c", hang
+        tmp_path, make_state_command(tmp_path, "on"), off, "--", "sh", "-c", hang
     )
     # Child processes inherit ignored signals, and pytest may have been started with SIGINT ignored.
     process = subprocess.Popen(

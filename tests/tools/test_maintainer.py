@@ -95,7 +95,7 @@ def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> N
     ("modules", "code"),
     [("", 0), ("ext4 1000 1 - Live 0x0\n", 0), ("kmarkers_patcher 9000 0 - Live 0x0\n", 1)],
 )
-def test_loaded_modules_are_not_removed(tmp_path: Path, modules: str, code: int) -> None:
+def test_prerm_refuses_to_remove_loaded_modules(tmp_path: Path, modules: str, code: int) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "modules").write_text(modules)
     done = call_maintainer_script("kmarkers-dkms.prerm", "remove", tmp_path)

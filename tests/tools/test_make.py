@@ -25,7 +25,7 @@ def copy_makefile(to: Path) -> None:
         (to / name).write_bytes((ROOT / name).read_bytes())
 
 
-def run_make(tmp_path: Path, *words: str) -> list[str]:
+def run_make_and_read_last_command(tmp_path: Path, *words: str) -> list[str]:
     """Run make with SHOW in place of all programs; return the arguments of the last program."""
     for name in PROGRAMS:
         path = tmp_path / name
@@ -65,16 +65,20 @@ def test_make_variable_reaches_the_script_unchanged(
     tmp_path: Path, target: str, variable: str, before: list[str], name: str
 ) -> None:
     wanted = [*before[:-1], before[-1] + name]
-    assert run_make(tmp_path, target, f"{variable}={name}") == wanted
+    assert run_make_and_read_last_command(tmp_path, target, f"{variable}={name}") == wanted
 
 
-def test_run_of_bench_host_can_be_resumed(tmp_path: Path) -> None:
+def test_make_bench_host_can_resume_a_run(tmp_path: Path) -> None:
     kernel = tmp_path / "headers"
     kernel.mkdir()
     (kernel / "Makefile").write_text("modules:;@:\n")
     words = ["bench-host", f"KDIR={kernel}", "YES=1"]
-    assert run_make(tmp_path, *words) == ["-y", "bench"]
-    assert run_make(tmp_path, *words, "RESUME=a run") == ["-y", "bench", "--resume=a run"]
+    assert run_make_and_read_last_command(tmp_path, *words) == ["-y", "bench"]
+    assert run_make_and_read_last_command(tmp_path, *words, "RESUME=a run") == [
+        "-y",
+        "bench",
+        "--resume=a run",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +91,7 @@ def test_run_of_bench_host_can_be_resumed(tmp_path: Path) -> None:
     ],
 )
 def test_check_target_runs_the_named_tests(tmp_path: Path, target: str, words: list[str]) -> None:
-    assert run_make(tmp_path, target) == ["check", "--setup", *words]
+    assert run_make_and_read_last_command(tmp_path, target) == ["check", "--setup", *words]
 
 
 def test_make_help_fits_a_terminal() -> None:
@@ -107,14 +111,18 @@ def test_make_help_fits_a_terminal() -> None:
 def test_make_variable_0_or_empty_adds_no_option(
     tmp_path: Path, target: str, variable: str, option: str
 ) -> None:
-    assert option in run_make(tmp_path, target, f"{variable}=1")
+    assert option in run_make_and_read_last_command(tmp_path, target, f"{variable}=1")
     for no in ("0", ""):
-        assert option not in run_make(tmp_path, target, f"{variable}={no}")
+        assert option not in run_make_and_read_last_command(tmp_path, target, f"{variable}={no}")
 
 
 def test_without_a_kernel_name_all_kernels_are_tested(tmp_path: Path) -> None:
-    assert run_make(tmp_path, "check-matrix") == ["check", "--setup", "matrix"]
-    assert run_make(tmp_path, "setup") == []
+    assert run_make_and_read_last_command(tmp_path, "check-matrix") == [
+        "check",
+        "--setup",
+        "matrix",
+    ]
+    assert run_make_and_read_last_command(tmp_path, "setup") == []
 
 
 def test_clean_keeps_files_that_were_not_built(tmp_path: Path) -> None:
@@ -148,7 +156,7 @@ def test_dry_run_of_native_works_in_a_new_checkout(tmp_path: Path) -> None:
     assert "compile\n" in done.stdout
 
 
-def test_manual_pages_need_no_tools_of_packages(tmp_path: Path) -> None:
+def test_make_man_checks_for_no_packaging_tools(tmp_path: Path) -> None:
     """If a program is missing, scripts/man itself prints the names of the two programs that it
     needs."""
     copy_makefile(tmp_path)

@@ -36,17 +36,17 @@ SITES = [
 ]
 
 
-def index_costs_by_place(found: list[MarkerCost]) -> dict[str, MarkerCost]:
+def index_marker_costs_by_place(found: list[MarkerCost]) -> dict[str, MarkerCost]:
     return {one.place: one for one in found}
 
 
-def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
+def test_summary_sentence_has_the_dormant_marker_cost() -> None:
     found = find_marker_costs([*LOOP, *CALL], SITES)
     assert describe_marker_costs(found) == (
         "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
         " cache and 0.12 % of a system call (unresolved)."
     )
-    own = index_costs_by_place(found)
+    own = index_marker_costs_by_place(found)
     assert own["In hot code"].verdict == SLOWER and "density-full" in own["In hot code"].how
     assert "from memory" in own["Cold in the instruction cache"].how
     assert "2006, Pentium 4: 1.2 with a variable" in own["In hot code"].then
@@ -65,7 +65,7 @@ def test_hot_code_has_a_cost_for_each_position_of_a_marker() -> None:
         make_result("density-full", "marker-jump-1", 0.2),
     ]
     found = find_marker_costs([*LOOP, *rows], SITES)
-    own = index_costs_by_place(found)
+    own = index_marker_costs_by_place(found)
     assert own["In hot code, among other instructions"].value == 0
     assert own["In hot code, behind a taken branch"].value == pytest.approx(0.15)
     assert "In hot code" not in own
@@ -73,20 +73,20 @@ def test_hot_code_has_a_cost_for_each_position_of_a_marker() -> None:
         "A dormant marker costs 0.000 core cycles among other instructions of hot code, 0.15 behind"
         " a taken branch"
     )
-    older = index_costs_by_place(find_marker_costs([*LOOP, rows[3]], SITES))
+    older = index_marker_costs_by_place(find_marker_costs([*LOOP, rows[3]], SITES))
     assert older["In hot code, behind a taken branch"].value == pytest.approx(0.3)
     assert "Pentium 4" in older["In hot code, behind a taken branch"].then
 
 
 def test_cost_in_a_system_call_is_half_the_cost_of_two_markers() -> None:
     jump = make_result("getppid-quiet", "jump", 0.4)
-    own = index_costs_by_place(find_marker_costs([*LOOP, *CALL, jump], SITES))
+    own = index_marker_costs_by_place(find_marker_costs([*LOOP, *CALL, jump], SITES))
     assert own["In a system call"].value == pytest.approx(0.1)
     assert "In a system call (immediate)" not in own
 
 
-def test_without_density_rows_empty_loop_gives_the_cost() -> None:
-    own = index_costs_by_place(find_marker_costs(LOOP, []))
+def test_marker_cost_comes_from_empty_loop_without_density() -> None:
+    own = index_marker_costs_by_place(find_marker_costs(LOOP, []))
     assert own["In hot code"].value == pytest.approx(0.03)
     assert "may hide" in own["In hot code"].how
     lacking = own["Cold in the instruction cache"]
@@ -108,16 +108,16 @@ def test_emulated_ticks_and_counts_give_no_cost_of_a_marker() -> None:
 
 def test_metal_tier_has_priority_over_native() -> None:
     metal = make_result("empty-loop", "marker-jump", 2.0, tier="metal")
-    assert index_costs_by_place(find_marker_costs([*LOOP, metal], []))[
+    assert index_marker_costs_by_place(find_marker_costs([*LOOP, metal], []))[
         "In hot code"
     ].value == pytest.approx(3.0)
 
 
-def test_sentence_says_once_that_all_verdicts_are_withheld() -> None:
+def test_summary_sentence_says_once_that_all_are_withheld() -> None:
     """If all verdicts are withheld, the sentence says so once, at the end."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
     found = find_marker_costs([*LOOP, *CALL], poor)
-    assert index_costs_by_place(found)["In hot code"].verdict == WITHHELD
+    assert index_marker_costs_by_place(found)["In hot code"].verdict == WITHHELD
     assert describe_marker_costs(found).startswith(
         "A dormant marker costs 0.27 core cycles in hot code (withheld), 40 cold"
     )
@@ -128,7 +128,7 @@ def test_sentence_says_once_that_all_verdicts_are_withheld() -> None:
     assert "(" not in describe_marker_costs(find_marker_costs(LOOP, SITES))
 
 
-def test_sentence_says_that_no_marker_benchmark_ran() -> None:
+def test_summary_sentence_says_that_no_marker_was_measured() -> None:
     found = find_marker_costs(
         [make_result("mine", "none", None), make_result("mine", "more", 3.0)], []
     )
@@ -153,7 +153,7 @@ def test_unbounded_interval_is_printed_as_unbounded() -> None:
     row = make_result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
     assert (
         marker_cost.format_cost_interval(
-            index_costs_by_place(find_marker_costs([row], []))["In hot code"]
+            index_marker_costs_by_place(find_marker_costs([row], []))["In hot code"]
         )
         == "unbounded"
     )
@@ -163,7 +163,7 @@ def test_unbounded_interval_is_printed_as_unbounded() -> None:
     ("value", "text"),
     [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
 )
-def test_numbers_of_the_sentence_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
+def test_sentence_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
     assert marker_cost.format_number_for_sentence(value) == text
 
 
@@ -330,7 +330,7 @@ def make_round_count_point(tier: str, kernel: str, rounds: float) -> SwitchPoint
     )  # fmt: skip
 
 
-def test_broken_limits_are_named_for_each_tier_and_kernel() -> None:
+def test_broken_switching_limits_name_tier_and_kernel() -> None:
     """Each limit applies to one tier. The limit of a batch is three rounds."""
     measured = (
         ("vm", "6.1", 3.0),
@@ -384,7 +384,7 @@ def test_three_benchmarks_with_the_fewest_blocks_are_named(
     assert lines == (f"fewer blocks were kept than planned: {said}" if said else "")
 
 
-def test_missing_blocks_of_switching_are_named() -> None:
+def test_missing_blocks_of_switch_benchmarks_are_named() -> None:
     point = make_round_count_point("vm", "6.1", 3.0)
     rows = [make_result("arm-scaling", "v", tier="vm", blocks=KeptBlocks(6, 9, 9))]
     points = [replace(point, blocks=KeptBlocks(5, 9, 9))]
@@ -401,7 +401,7 @@ def test_wrapped_lines_have_at_most_100_columns_and_keep_hyphens() -> None:
     assert max(map(len, ending.wrap_paragraph(text, 99))) == 99
 
 
-def test_shortened_list_names_the_place_of_the_rest() -> None:
+def test_shortened_list_says_where_all_lines_are() -> None:
     lines = list("abc")
     assert ending.limit_line_count(lines, 3, "x") == lines
     assert ending.limit_line_count(lines, 2, "x") == ["a", "  all lines: x"]
@@ -501,10 +501,10 @@ def test_best_tier_is_metal_then_native_then_vm(
     assert marker_cost.find_best_tier(rows) == best
 
 
-def test_costs_of_different_kernels_and_tiers_are_not_mixed() -> None:
+def test_marker_cost_uses_only_one_kernel_and_tier() -> None:
     other = [replace(SITES[1], kernel="6.13"), replace(SITES[1], tier="metal")]
     rows = [*LOOP, *(replace(LOOP[1], kernel=kernel, delta=9.0) for kernel in ("6.13", "6.2"))]
-    found = index_costs_by_place(find_marker_costs(rows, other))
+    found = index_marker_costs_by_place(find_marker_costs(rows, other))
     assert found["In hot code"].value == pytest.approx(0.03)
 
 
@@ -531,7 +531,7 @@ def test_cost_in_hot_code_uses_the_best_measured_benchmark(
     """Costs are in core cycles; a tick has 1.5 core cycles."""
     sites = [one for one in SITES if one.benchmark not in lost]
     rows = [one for one in LOOP if one.benchmark not in lost] + CALL
-    own = index_costs_by_place(find_marker_costs(rows, sites))["In hot code"]
+    own = index_marker_costs_by_place(find_marker_costs(rows, sites))["In hot code"]
     assert (own.value, own.how) == (value if value is None else pytest.approx(value), how)
     assert own.short == "in hot code" and own.then.startswith("2006, Pentium 4: 1.2 with a ")
     if own.ci and value is not None:
@@ -552,7 +552,9 @@ def test_cost_in_cold_code_uses_the_slowest_measured_memory_level(
     sites = [
         make_site_cost(f"cold-icache-{x}", "marker-jump", 1.0 + n) for n, x in enumerate(levels)
     ]
-    own = index_costs_by_place(find_marker_costs(LOOP, sites))["Cold in the instruction cache"]
+    own = index_marker_costs_by_place(find_marker_costs(LOOP, sites))[
+        "Cold in the instruction cache"
+    ]
     assert own.value == pytest.approx(value) and own.then == "not measured in 2006"
     assert own.how == f"one more site in code that comes {where} (cold-icache-{levels[-1]})"
 
@@ -561,12 +563,12 @@ def test_cost_beside_cold_data_names_the_cost_of_a_variable_in_memory() -> None:
     jump = make_result("cold-branch", "jump", 2.0, note="loud")
     memory = make_result("cold-branch", "memory", 20.0, core=None)
     for rows, more in (([jump], ""), ([jump, memory], "; on a variable in memory: 20 TSC cycles")):
-        own = index_costs_by_place(find_marker_costs(rows, []))["Beside cold data"]
+        own = index_marker_costs_by_place(find_marker_costs(rows, []))["Beside cold data"]
         assert own.how == f"a branch that reads no data (cold-branch){more}"
         assert (own.value, own.unit, own.why) == (3.0, "core cycles", "loud")
         assert own.ci is not None and (own.ci.lo, own.ci.hi) == pytest.approx((2.85, 3.15))
         assert "beside cold data" not in describe_marker_costs(find_marker_costs(rows, []))
-    lone = index_costs_by_place(find_marker_costs([memory], []))["Beside cold data"]
+    lone = index_marker_costs_by_place(find_marker_costs([memory], []))["Beside cold data"]
     assert (lone.value, lone.how) == (None, "this run has no cold-branch")
 
 
@@ -617,7 +619,9 @@ def test_cost_in_a_system_call_uses_the_measured_flavour(
         ((SLOWER,) * 3, "A dormant marker costs 1.0 x in a, 1.0 in a and 1.0 in a."),
     ],
 )
-def test_unresolved_costs_are_marked_in_the_sentence(verdicts: Sequence[str], said: str) -> None:
+def test_unresolved_costs_are_marked_in_the_summary_sentence(
+    verdicts: Sequence[str], said: str
+) -> None:
     """Only the first cost in the sentence has a unit."""
     costs = [MarkerCost("In a", "in a", 1.0, UNBOUNDED, "x", one, "", "") for one in verdicts]
     assert describe_marker_costs(costs) == said
@@ -674,7 +678,7 @@ def test_figure_of_dormant_costs_has_the_best_benchmark_of_each_context() -> Non
     cold = make_result("cold-branch", "memory", 6.0)
     alone = make_result("empty-loop", "marker-jump", None)
 
-    def list_rows(*rows: Any) -> list[tuple[str, float]]:
+    def list_rows_of_cost_figure(*rows: Any) -> list[tuple[str, float]]:
         panel = cost_figure.make_dormant_cost_panel(rows, SITES)
         assert panel is not None and panel.unit == "core cycles for one site"
         assert panel.title == "Dormant: what one site adds (native)"
@@ -682,15 +686,15 @@ def test_figure_of_dormant_costs_has_the_best_benchmark_of_each_context() -> Non
 
     icache = [("cold code: marker", 40.5)]
     hot = [("hot: marker", 0.27), ("hot: a variable", 0.6)]
-    assert list_rows(middle, full, generic, spread, cold, *LOOP) == [
+    assert list_rows_of_cost_figure(middle, full, generic, spread, cold, *LOOP) == [
         ("hot, among others: marker", 3.0),
         ("hot, after a branch: marker", 3.0),
         ("hot, after a branch: a variable", 6.0),
         *icache,
         ("cold data: a variable", 9.0),
     ]
-    assert list_rows(spread, alone) == [("hot, among others: marker", 12.0), *icache]
-    assert list_rows(alone) == [*hot, *icache]
+    assert list_rows_of_cost_figure(spread, alone) == [("hot, among others: marker", 12.0), *icache]
+    assert list_rows_of_cost_figure(alone) == [*hot, *icache]
     assert cost_figure.make_dormant_cost_panel([alone], []) is None
     assert cost_figure.make_dormant_cost_panel([], SITES) is None
     panel = cost_figure.make_dormant_cost_panel([middle], [])

@@ -48,7 +48,7 @@ OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [pa
 
 
 @pytest.fixture(autouse=True)
-def disable_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def disable_minimum_result_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the minimum numbers of results in tests/results.csv, because the fake suites have
     fewer results."""
     monkeypatch.setattr(least, "read_minimum_result_counts", lambda: {})
@@ -153,7 +153,7 @@ def test_kernel_with_a_warning_in_its_log_fails(built_laboratory: Path) -> None:
         ("", "ok", 0, 2),
     ],
 )
-def test_warning_check_requires_a_warning_and_a_failed_test(
+def test_check_of_warning_detection_needs_warning_and_failure(
     built_laboratory: Path, warning: str, verdict: str, code: int, missed: int
 ) -> None:
     said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
@@ -443,7 +443,7 @@ OBSTACLES = [
 
 
 @pytest.mark.parametrize(("error", "said"), OBSTACLES)
-def test_exception_is_reported_as_a_failure(
+def test_exception_in_a_suite_is_reported_as_a_failure(
     built_laboratory: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
     def raise_error(*_: object) -> NoReturn:
@@ -503,7 +503,7 @@ def test_ktap_output_is_split_by_suite() -> None:
     assert ktap.parse_ktap_by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
 
 
-def test_outcome_table_has_times_and_retries() -> None:
+def test_kernel_outcome_table_has_times_and_retries() -> None:
     outcomes = [
         Outcome("quick", seconds=240.0),
         Outcome("debug", seconds=300.0, may_take=kernelsuite.SLOW_DEBUG_SECONDS),
@@ -518,7 +518,7 @@ def test_outcome_table_has_times_and_retries() -> None:
     ]
 
 
-def test_version_checks_outside_compat_are_found(
+def test_kernel_version_checks_outside_compat_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lint, "ROOT", tmp_path)
@@ -560,7 +560,7 @@ def publish_outdated_results(
     return published
 
 
-def run_in_fake_guests(
+def replace_guests_by_passed_suites(
     monkeypatch: pytest.MonkeyPatch, version: str
 ) -> tuple[list[list[str]], Callable[[], Tally]]:
     """Replace test kernels by a function that passes each suite. Return the lists of the suites
@@ -593,7 +593,7 @@ def test_only_failed_missing_or_changed_suites_are_repeated(
     """With missing=1, a suite runs if the suite failed, has no result, or changed after its run.
     The suite `modules` runs, too, because `modules` needs `cases`. Other results keep their date
     and commit."""
-    seen, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
+    seen, run_matrix = replace_guests_by_passed_suites(monkeypatch, outdated_results.version)
     repeated = ["cases", "modules", "typed", "many", "core"]
     assert not run_matrix().failed
     assert [name for names in seen for name in names] == repeated
@@ -616,7 +616,7 @@ def test_only_failed_missing_or_changed_suites_are_repeated(
 def test_suites_are_not_repeated_in_another_version_of_a_kernel(
     outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, run_matrix = run_in_fake_guests(monkeypatch, "6.1.9-2")
+    seen, run_matrix = replace_guests_by_passed_suites(monkeypatch, "6.1.9-2")
     with pytest.raises(FailedError, match=r"6\.1\.9-2, but .* 6\.1\.9-1: run all suites"):
         run_matrix()
     assert not seen and not kernelpage.KEPT.exists()
@@ -625,7 +625,7 @@ def test_suites_are_not_repeated_in_another_version_of_a_kernel(
 def test_repeated_suites_of_uncommitted_trees_are_not_published(
     outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
+    _, run_matrix = replace_guests_by_passed_suites(monkeypatch, outdated_results.version)
     monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: "89abcdef-dirty")
     run_matrix()
     with pytest.raises(UnableError, match="of no commit"):
@@ -643,21 +643,21 @@ def test_results_are_of_the_commit_at_the_beginning_of_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A commit during the run may change a suite that has run already."""
-    _, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
+    _, run_matrix = replace_guests_by_passed_suites(monkeypatch, outdated_results.version)
     commits, run_suites = ["89abcdef"], kernelsuite.run_kernel_suites
 
-    def run_suites_and_commit(*words: Any, **options: Any) -> Outcome:
+    def run_suites_and_change_commit(*words: Any, **options: Any) -> Outcome:
         commits.append(at_the_end)
         return run_suites(*words, **options)
 
-    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_suites_and_commit)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_suites_and_change_commit)
     monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: commits[-1])
     run_matrix()
     (found,) = kernelpage.read_unpublished_results()
     assert found.repeated["core"][1] == stored
 
 
-def test_debug_kernels_run_the_wanted_suites_in_four_boots() -> None:
+def test_suites_of_debug_kernels_are_split_into_four_boots() -> None:
     every = registry.read_suite_names_by_guest()
     parts = kernelsuite.split_suites_for_debug_kernel(every)
     assert len(parts) == 4

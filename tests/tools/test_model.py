@@ -10,7 +10,7 @@ from pathlib import Path
 RUN = Path(__file__).resolve().parents[1] / "model" / "run.py"
 
 
-def test_error_about_an_unknown_variant_lists_known_ones() -> None:
+def test_error_about_an_unknown_model_variant_lists_known_ones() -> None:
     words = [sys.executable, str(RUN), "protocol", "no-such-step"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert (done.returncode, done.stdout) == (2, "")
@@ -19,7 +19,7 @@ def test_error_about_an_unknown_variant_lists_known_ones() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_missing_spin_skips_the_model_check() -> None:
+def test_model_check_is_skipped_without_the_program_spin() -> None:
     words = [sys.executable, str(RUN), "protocol"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert done.returncode == 2

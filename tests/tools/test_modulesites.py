@@ -65,7 +65,7 @@ def compile_fake_module(folder: Path, text: str, *flags: str) -> Path:
     return folder / "mine.ko"
 
 
-def find_source_place(text: str) -> str:
+def find_file_and_line(text: str) -> str:
     """Return FILE:LINE of the line of SOURCE that contains `text`."""
     (number,) = [n for n, line in enumerate(SOURCE.splitlines(), 1) if text in line]
     return f"mine.c:{number}"
@@ -79,7 +79,9 @@ def make_imv_site(kind: str, name: str, function: str, is_freed: bool = False) -
     return Site(kind, name, "immediate", "", "", function, is_freed)
 
 
-LENGTH, SLOW, SET_UP = (find_source_place(f"mark({name},") for name in ("length", "slow", "set_up"))
+LENGTH, SLOW, SET_UP = (
+    find_file_and_line(f"mark({name},") for name in ("length", "slow", "set_up")
+)
 WORK = [
     Site("marker", "length", "jump", LENGTH, "work", "work", False),
     Site("marker", "slow", "generic", SLOW, "work", "work", False),
@@ -91,7 +93,7 @@ WORK = [
 ]
 EARLY = [
     Site(
-        "marker", "early_slow", "generic", find_source_place("early_slow"), "early", "early", False
+        "marker", "early_slow", "generic", find_file_and_line("early_slow"), "early", "early", False
     ),
     Site("marker", "set_up", "jump", SET_UP, "set_up", "early", True),
     make_imv_site("comparison with", "limit", "early", True),
@@ -100,7 +102,7 @@ EARLY = [
 ]
 
 
-def test_sites_have_the_names_and_places_of_the_source(
+def test_listed_sites_have_names_and_source_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each site has its function in the machine code; a marker also has its function in the source,
@@ -142,7 +144,7 @@ def test_module_without_kmarkers_tables_has_no_sites(
     assert said == f"{module}: no markers, SDT probes or immediate values\n"
 
 
-def test_sites_refuses_files_other_than_modules(tmp_path: Path) -> None:
+def test_command_sites_refuses_files_other_than_modules(tmp_path: Path) -> None:
     """Refused are a linked program, a text file, and a module whose tables lack their
     relocations."""
     program, text = tmp_path / "program", tmp_path / "text"

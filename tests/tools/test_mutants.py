@@ -45,7 +45,7 @@ def test_mutant_can_be_applied(mutant: Mutant) -> None:
     assert apply_mutant(mutant, sound) != sound
 
 
-def make_result_patterns() -> list[re.Pattern[str]]:
+def make_kernel_test_name_patterns() -> list[re.Pattern[str]]:
     """Return a pattern for each quoted text in tests/vm that may be the name of a test result.
     The pattern matches any text in place of a shell variable."""
     scripts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "vm").rglob("*.sh"))
@@ -59,8 +59,8 @@ def make_result_patterns() -> list[re.Pattern[str]]:
     ]
 
 
-def test_kernel_results_named_by_mutants_exist() -> None:
-    patterns = make_result_patterns()
+def test_kernel_tests_named_by_mutants_exist() -> None:
+    patterns = make_kernel_test_name_patterns()
     assert len(patterns) > 500
     unknown = [
         f"{mutant.name}: {test}"
@@ -72,7 +72,7 @@ def test_kernel_results_named_by_mutants_exist() -> None:
     assert not unknown
 
 
-def read_case_sources() -> str:
+def read_sources_with_test_names() -> str:
     """Return the text of the C test cases and of the shell job that boots mutants: both contain the
     names of tests."""
     folders = [ROOT / "tests" / name for name in ("common", "native", "kernel")]
@@ -102,7 +102,7 @@ def test_tests_named_by_mutants_exist() -> None:
         for test in re.split(r"[,;]\s*", name)
     }
     assert len(named) > 250
-    sources = read_case_sources()
+    sources = read_sources_with_test_names()
     assert not sorted(test for kind, test in named if not is_test_defined(kind, test, sources))
 
 

@@ -163,7 +163,7 @@ def list_native_files() -> Iterator[str]:
             yield str(path.relative_to(ROOT))
 
 
-def read_make_list(target: str) -> set[str]:
+def read_names_printed_by_make(target: str) -> set[str]:
     """Return the names that a target of native/Makefile prints."""
     words = ["make", "-s", "-C", str(ROOT / "native"), target]
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
@@ -191,7 +191,7 @@ def test_every_build_of_native_takes_the_build_lock() -> None:
     assert builds == ["userspace.py"]
 
 
-def find_line_limit(name: str) -> int | None:
+def find_code_line_limit(name: str) -> int | None:
     """Return the maximum number of lines of code of a file; None if the file is not listed."""
     if name.startswith("native/include/linux/") and name.endswith(".h"):
         return SHIM_HEADER_LINES
@@ -203,7 +203,7 @@ def find_line_limit(name: str) -> int | None:
 @pytest.mark.parametrize("name", list(list_native_files()))
 def test_every_file_is_listed_and_within_its_line_limit(name: str) -> None:
     """Each file is in BUDGETS, and does not exceed the number of lines of code listed there."""
-    allowed = find_line_limit(name)
+    allowed = find_code_line_limit(name)
     assert allowed is not None, f"{name} has no line limit: add it to BUDGETS"
     assert count_code_lines(name) <= allowed
 
@@ -227,7 +227,7 @@ def test_every_source_is_compiled_or_listed_as_not_shared() -> None:
     """All sources of the modules are compiled for user space, except the files in NOT_SHARED."""
     sources = {str(p.relative_to(ROOT)) for d in SHARED_DIRS for p in (ROOT / d).glob("*.c")}
     sources = {name for name in sources if not name.endswith(".mod.c")}
-    shared = read_make_list("list-shared")
+    shared = read_names_printed_by_make("list-shared")
     assert shared <= sources
     assert sources - shared == NOT_SHARED
 
@@ -250,13 +250,13 @@ def test_internals_names_the_shared_sources() -> None:
         own = {f"{folder}/{name}" for name in re.findall(r"\w+\.c", names)}
         every = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.c")}
         listed |= {path for path in every - own if not path.endswith(".mod.c")} if others else own
-    assert listed == read_make_list("list-shared")
+    assert listed == read_names_printed_by_make("list-shared")
 
 
-def test_compiled_shims_are_the_existing_files() -> None:
+def test_every_c_file_in_native_is_compiled() -> None:
     """Each .c file in native/ is compiled, and each compiled file exists."""
     present = {name for name in list_native_files() if name.endswith(".c") and "peers/" not in name}
-    assert read_make_list("list-shims") == present
+    assert read_names_printed_by_make("list-shims") == present
 
 
 def parse_definitions(name: str) -> set[str]:
@@ -266,7 +266,7 @@ def parse_definitions(name: str) -> set[str]:
 
 def list_shared_sources() -> Iterator[str]:
     """Yield the sources that modules and programs share, and all headers that they may include."""
-    yield from read_make_list("list-shared")
+    yield from read_names_printed_by_make("list-shared")
     for directory in (*SHARED_DIRS, "include/kmarkers", "include/linux"):
         for path in sorted((ROOT / directory).rglob("*.h")):
             yield str(path.relative_to(ROOT))
@@ -287,7 +287,7 @@ def test_no_function_has_a_second_definition() -> None:
             assert parse_definitions(name) & shared <= COMMON_NAMES, name
 
 
-def list_code_passages(name: str) -> set[tuple[str, ...]]:
+def list_sequences_of_code_lines(name: str) -> set[tuple[str, ...]]:
     """Return all sequences of COPIED_LINES lines of code in a file. Comments, initialisers and lone
     brackets are not counted."""
     lines = [line.strip() for line in read_source(name).splitlines()]
@@ -297,10 +297,12 @@ def list_code_passages(name: str) -> set[tuple[str, ...]]:
 
 def test_no_shared_code_is_copied() -> None:
     """No sequence of COPIED_LINES lines of shared code occurs in native/."""
-    shared = {passage for name in list_shared_sources() for passage in list_code_passages(name)}
+    shared = {
+        passage for name in list_shared_sources() for passage in list_sequences_of_code_lines(name)
+    }
     for name in list_native_files():
         if name.endswith((".c", ".h")):
-            assert not list_code_passages(name) & shared, name
+            assert not list_sequences_of_code_lines(name) & shared, name
 
 
 def test_no_c_file_is_included() -> None:
@@ -313,7 +315,9 @@ def test_no_c_file_is_included() -> None:
 def test_every_shim_header_is_included() -> None:
     """Each header in native/include/linux is included by a compiled source."""
     sources = [
-        ROOT / name for name in read_make_list("list-shared") | set(read_make_list("list-shims"))
+        ROOT / name
+        for name in read_names_printed_by_make("list-shared")
+        | set(read_names_printed_by_make("list-shims"))
     ]
     sources += (ROOT / "include").rglob("*.h")
     sources += (ROOT / "native" / "include").rglob("*.h")

@@ -80,7 +80,7 @@ def test_process_is_repeated_after_a_suspend(
     ] * (min(2, sleeps))
 
 
-def test_program_that_writes_no_samples_is_reported(tmp_path: Path) -> None:
+def test_benchmark_program_without_samples_is_reported(tmp_path: Path) -> None:
     """A program that succeeds without writing samples, such as /bin/true, is reported."""
     with pytest.raises(FailedError, match="/bin/true left no samples: this program must accept"):
         native.measure_processes(
@@ -105,7 +105,7 @@ def write_fake_kmbench(path: Path, body: str) -> Path:
         "sleep 30 & exit",
     ],
 )
-def test_hanging_program_is_killed(
+def test_hanging_benchmark_program_is_killed(
     body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program is killed if it prints nothing, prints endlessly, or leaves a process that holds
@@ -147,7 +147,7 @@ def test_awake_machine_is_not_reported_as_suspended() -> None:
     assert disturbance.was_suspended(before, replace(before, asleep=before.asleep + 1))
 
 
-def test_no_process_starts_that_would_exceed_the_budget(
+def test_no_process_starts_that_would_exceed_the_time_limit(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process does not start if it would end after the time limit. Each process takes ten
@@ -266,16 +266,16 @@ def test_all_processes_measure_on_the_cpu_that_the_first_process_chose(
     said: list[str] = []
     seen = []
 
-    def measure_on_chosen_cpu(processes: int) -> None:
+    def measure_and_record_chosen_cpu(processes: int) -> None:
         native.measure_processes(
             kmbench / "native", blocks=1, processes=processes, seed=1, say=said.append,
             show=lambda *_: seen.append(os.sched_getaffinity(0)),
         )  # fmt: skip
 
-    measure_on_chosen_cpu(2)
+    measure_and_record_chosen_cpu(2)
     assert (kmbench / "told").read_text().split() == [str(first)]
     os.rename(kmbench / "native", kmbench / "native.parts")
-    measure_on_chosen_cpu(3)
+    measure_and_record_chosen_cpu(3)
     assert (kmbench / "told").read_text().split() == [str(first)] * 2
     assert said == [f"native: measuring on CPU {first}, why"]
     assert seen == [allowed - {first} or allowed] * 3
@@ -372,7 +372,7 @@ def test_steering_selects_the_benchmarks_of_later_processes(
         ),
     ],
 )
-def test_last_lines_of_a_program_explain_its_failure(
+def test_failure_has_the_last_lines_of_the_program(
     tmp_path: Path, lines: list[str], code: int, error: type[Exception], why: str
 ) -> None:
     body = "".join(f"echo '{line}'\n" for line in lines)
@@ -437,7 +437,7 @@ def test_cpu_of_the_last_process_is_used_again_if_allowed(
     assert native.find_measured_cpu(tmp_path) is None
 
 
-def test_the_only_cpu_is_never_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kmtools_may_use_the_only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     affinity = [{2, 5, 9}]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity[-1])
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: affinity.append(set(cpus)))
@@ -458,11 +458,11 @@ def test_disturbances_are_appended_to_env(tmp_path: Path, monkeypatch: pytest.Mo
     names none."""
     asked = []
 
-    def return_two_seconds(_before: object, _after: object, cpu: int) -> dict[str, float]:
+    def return_fake_disturbances(_before: object, _after: object, cpu: int) -> dict[str, float]:
         asked.append(cpu)
         return {"seconds": 2.0}
 
-    monkeypatch.setattr(disturbance, "compute_disturbances", return_two_seconds)
+    monkeypatch.setattr(disturbance, "compute_disturbances", return_fake_disturbances)
     before = disturbance.read_disturbance_counters()
     for text in ("kernel=k\ncpu=3\n", "kernel=k\n"):
         (tmp_path / "env").write_text(text)

@@ -90,7 +90,7 @@ def run_check_neighbours(
     return code
 
 
-def test_right_verdicts_pass_beside_every_neighbour(
+def test_right_verdicts_pass_beside_neighbour_processes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert run_check_neighbours(monkeypatch, tmp_path, make_run_results({})) == 0
@@ -162,7 +162,7 @@ def test_unknown_neighbour_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     assert "is not one of memory, busy, bursts-same-cpu, bursts-pinned" in capsys.readouterr().err
 
 
-def test_every_kind_has_a_neighbour_process() -> None:
+def test_every_kind_of_neighbour_has_a_process() -> None:
     assert set(neighbours.KINDS) < set(neighbour.NEIGHBOURS)
 
 
@@ -177,7 +177,7 @@ def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
     assert os.sched_getaffinity(0) == allowed and time.monotonic() - began < 10
 
 
-def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neighbour_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A load whose command names a CPU runs on this CPU alone."""
     allowed, seen = os.sched_getaffinity(0), []
     monkeypatch.setattr(signal, "signal", lambda *_words: None)
@@ -189,7 +189,7 @@ def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [{max(allowed)}]
 
 
-def test_each_run_has_its_own_seed_and_findings(
+def test_each_neighbour_run_has_its_own_seed_and_findings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """In each round, one run is measured with each neighbour. The file has the findings of all
@@ -270,12 +270,12 @@ def test_bursts_and_pauses_last_for_a_second_on_average(
     """A burst comes before a pause. Both end at the end of the input."""
     lasted: dict[str, list[float]] = {"spin_for_seconds": [], "wait_for_input_end": []}
 
-    def record_duration(name: str, seconds: float) -> bool:
+    def record_burst_or_pause_seconds(name: str, seconds: float) -> bool:
         lasted[name].append(seconds)
         return name == ending and len(lasted[name]) == 2000
 
     for name in lasted:
-        monkeypatch.setattr(neighbour, name, partial(record_duration, name))
+        monkeypatch.setattr(neighbour, name, partial(record_burst_or_pause_seconds, name))
     neighbour.alternate_load_and_sleep(1)
     assert len(lasted["spin_for_seconds"]) == 2000
     assert len(lasted["wait_for_input_end"]) == (1999 if ending == "spin_for_seconds" else 2000)
@@ -294,13 +294,13 @@ def test_busy_loop_ends_after_its_time_or_at_the_end_of_input(
         clock[0] += 0.01
         return clock[0]
 
-    def record_check(_: float) -> bool:
+    def record_check_of_input(_: float) -> bool:
         checked.append(clock[0])
         return False
 
     with monkeypatch.context() as patch:
         patch.setattr(time, "monotonic", read_clock)
-        patch.setattr(neighbour, "wait_for_input_end", record_check)
+        patch.setattr(neighbour, "wait_for_input_end", record_check_of_input)
         assert not neighbour.spin_for_seconds(1.0)
         assert 1.0 <= clock[0] <= 1.1 and 12 <= len(checked) <= 20
         patch.setattr(neighbour, "wait_for_input_end", lambda _: True)
@@ -311,11 +311,11 @@ def test_busy_loop_ends_after_its_time_or_at_the_end_of_input(
 def test_memory_is_copied_until_the_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
-    def end_at_third_check(seconds: float) -> bool:
+    def return_true_at_third_check(seconds: float) -> bool:
         asked.append(seconds)
         return len(asked) == 3
 
     monkeypatch.setattr(neighbour, "COPIED_BYTES", 8)
-    monkeypatch.setattr(neighbour, "wait_for_input_end", end_at_third_check)
+    monkeypatch.setattr(neighbour, "wait_for_input_end", return_true_at_third_check)
     neighbour.copy_memory(1)
     assert asked == [0, 0, 0]

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakebench import Machine, read_tiers
+from fakebench import Machine, read_sampled_tiers
 from kmtools.base.errors import FailedError
 from kmtools.measure import guest
 
@@ -32,7 +32,7 @@ def test_module_is_measured_in_test_kernels_only(machine: Machine, sources: Path
     built = [step for step in machine.done if step not in ("root", "report", "collect")]
     assert built == ["packages", "fetch", "modules", "own module", "vm", "icount"]
     (run,) = machine.list_runs()
-    assert read_tiers(run) == ["vm", "icount"]
+    assert read_sampled_tiers(run) == ["vm", "icount"]
     assert json.loads((run / "run.json").read_text())["module"] == str(sources)
 
 
@@ -57,7 +57,7 @@ def test_resumed_run_requires_the_same_module(
     assert "the sources have changed since" in capsys.readouterr().err
     (sources / "mine.c").unlink()
     assert machine.run_bench("--resume", run.name) == 0
-    assert machine.done.count("own module") == 1 and read_tiers(run) == ["vm", "icount"]
+    assert machine.done.count("own module") == 1 and read_sampled_tiers(run) == ["vm", "icount"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_guest_settings_have_the_path_of_the_module() -> None:
     assert "own" not in guest.make_guest_settings(8, 1)
 
 
-def test_refusal_by_the_guest_is_recorded() -> None:
+def test_reason_for_a_refusal_by_the_guest_is_recorded() -> None:
     refusals: list[str] = []
     shown: list[tuple[float, float, str]] = []
     read = guest.make_guest_line_reader(lambda *progress: shown.append(progress), refusals)

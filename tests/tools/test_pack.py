@@ -42,7 +42,7 @@ DETAILS: dict[tuple[str, ...], Any] = {
 GONE = (HOST, USER, SERIAL, "f00d", "/dev/mapper", "/home", "/srv", "/tmp", "RESUME")
 
 
-def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+def change_env_json(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     """Change env.json of a run."""
     file = run / "env.json"
     env = json.loads(file.read_text())
@@ -54,7 +54,7 @@ def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 def make_run_with_personal_details(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a run with simulated personal details, such as the names of machine and user. Make an
     empty directory the working directory."""
-    (made,) = manyruns.write_runs(tmp_path / "runs", 1)
+    (made,) = manyruns.write_simulated_runs(tmp_path / "runs", 1)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     monkeypatch.setattr(platform, "node", lambda: HOST)
@@ -72,7 +72,7 @@ def make_run_with_personal_details(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         tier["env"] |= {"cpu_model": "AMD EPYC", "lacks:peer-fprobe": f"/home/{USER}/x is missing"}
         tier["vm"] = {"accel": "kvm", "cmdline": "console=ttyS0 x=/tmp/y", "qemu": "QEMU 10"}
 
-    change_env(made, add_details)
+    change_env_json(made, add_details)
     samples = made / "samples.csv"
     samples.write_text(samples.read_text().replace("native,6.1.0-test,", f"native,{kernel},"))
     return made
@@ -174,7 +174,7 @@ def test_quick_incomplete_or_emulated_run_is_refused(
     said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    change_env(run, change)
+    change_env_json(run, change)
     assert main(["pack", str(run)]) == BAD
     shown = capsys.readouterr()
     assert said in shown.err and shown.out == "" and [*Path().iterdir()] == []
@@ -222,7 +222,7 @@ def test_listing_says_why_the_collection_would_not_accept_the_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A run that the collection would not accept is packed nevertheless."""
-    change_env(run, change)
+    change_env_json(run, change)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("pack: ")]
     assert len(said) == len(faults) and Path("x.zip").exists()
@@ -230,10 +230,10 @@ def test_listing_says_why_the_collection_would_not_accept_the_run(
         assert re.match(f"pack: results/metal would not accept this run: {fault}", line)
 
 
-def test_poor_numbers_of_an_emulated_tier_are_accepted(
+def test_pack_accepts_a_run_with_an_emulated_tier(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change_env(run, add_emulated_tier)
+    change_env_json(run, add_emulated_tier)
     samples = run / "samples.csv"
     lines = samples.read_text().splitlines()
     emulated = [line.replace("TSC cycles", "ticks (emulated)") for line in lines[2:]]
@@ -270,7 +270,7 @@ def test_git_ignores_what_commands_write_into_a_contributed_run(
 def test_grades_are_unknown_without_numpy(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change_env(run, set_source_with_commit)
+    change_env_json(run, set_source_with_commit)
     monkeypatch.setattr(report, "has_package", lambda _: False)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     assert "its grades are unknown, because they need the package" in capsys.readouterr().out
@@ -336,7 +336,7 @@ def test_only_whole_names_and_personal_paths_are_removed(
     assert pack.make_personal_detail_remover(names)(text) == shown.replace("#", "(removed)")
 
 
-def test_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_and_user_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Longer names come first, because they are replaced first: a shorter name may be a part of a
     longer name. Common names, such as root, are left out."""
     monkeypatch.setattr(platform, "node", lambda: "pc1.example.org")
@@ -361,7 +361,7 @@ def test_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) ->
         (["x"], pack.TEXT, None),
     ],
 )
-def test_fields_of_another_type_become_null(value: Any, shape: Any, kept: Any) -> None:
+def test_packed_fields_of_an_unexpected_type_become_null(value: Any, shape: Any, kept: Any) -> None:
     assert pack.keep_fields(value, shape, str.upper) == kept
 
 
@@ -380,7 +380,7 @@ def test_packed_run_is_named_after_date_and_cpu(env: dict[str, Any], name: str) 
     assert pack.make_packed_name(env) == name
 
 
-def test_listing_has_the_numbers_of_counts_and_samples() -> None:
+def test_listing_counts_samples_and_hardware_events() -> None:
     """Instead of the counts of hardware events, the listing has only the number of these counts.
     The env.json of the run is not changed."""
     text = "# schema=2\nhead\nnative,k,1,b\nnative,k,1,b\nvm,k,1,a\n"

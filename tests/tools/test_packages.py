@@ -187,7 +187,7 @@ def test_checkout_behind_a_symbolic_link_is_archived(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", STARTED_SCRIPTS)
-def test_script_works_in_its_own_tree(tmp_path: Path, name: str) -> None:
+def test_started_script_changes_to_its_own_tree(tmp_path: Path, name: str) -> None:
     """A script changes to the physical path of its tree, whatever CDPATH is."""
     for tree in (tmp_path / "tree", tmp_path / "other"):
         (tree / name).parent.mkdir(parents=True)
@@ -432,7 +432,7 @@ def test_compiler_command_of_the_manual_works(tmp_path: Path, programs: None) ->
     assert (tmp_path / "a.out").exists()
 
 
-def test_failed_step_leaves_the_earlier_manual_pages(tmp_path: Path) -> None:
+def test_failed_build_leaves_the_earlier_manual_pages(tmp_path: Path) -> None:
     """scripts/install installs all files of build/man, so this folder must never be incomplete."""
     for name in ("scripts/man", "README.md", "Documentation/files.md", "include/kmarkers/version.h",
                  "include/kmarkers/marker.h"):  # fmt: skip
@@ -454,7 +454,7 @@ def test_failed_step_leaves_the_earlier_manual_pages(tmp_path: Path) -> None:
     assert {page.name for page in pages.parent.iterdir()} == {"man", "native"}
 
 
-def test_keep_symvers_copies_module_symvers(tmp_path: Path) -> None:
+def test_script_keep_symvers_copies_module_symvers(tmp_path: Path) -> None:
     (tmp_path / "Module.symvers").write_text("0x1\tpatcher_apply\n")
     (tmp_path / "kernel").mkdir()
     script = ROOT / "packaging" / "keep-symvers"
@@ -462,12 +462,12 @@ def test_keep_symvers_copies_module_symvers(tmp_path: Path) -> None:
     assert (tmp_path / "kernel" / "Module.symvers").read_text() == "0x1\tpatcher_apply\n"
 
 
-def test_archive_has_all_compiled_files() -> None:
+def test_source_archive_has_all_compiled_files() -> None:
     """Packages are built from the files that git tracks, so these files must include all files that
     the compiler reads."""
     if not (ROOT / ".git").exists():
         pytest.skip(f"{ROOT} is not a git checkout")
-    nativeprograms.make_targets("all")
+    nativeprograms.build_native_targets("all")
     tracked = run_successfully("git", "-c", f"safe.directory={ROOT}", "ls-files").split()
     native = ROOT / "native"
     read = set()

@@ -38,7 +38,7 @@ from verdictrows import make_result, make_site_cost, make_tier
 
 @pytest.fixture(name="hostile_run", scope="module")
 def report_hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
+    return pages.make_run_with_hostile_names(tmp_path_factory.mktemp("hostile"))
 
 
 class TagCollector(HTMLParser):
@@ -52,7 +52,7 @@ class TagCollector(HTMLParser):
         self.tags.append(tag)
 
 
-def test_names_are_escaped_in_html(hostile_run: Path) -> None:
+def test_hostile_names_are_escaped_in_html(hostile_run: Path) -> None:
     parsed = TagCollector()
     parsed.feed((hostile_run / "report.html").read_text())
     assert "script" not in parsed.tags
@@ -101,7 +101,7 @@ def raise_missing_cpu_name(*_: object) -> str:
         ("render_readme", raise_missing_cpu_name, "env.json lacks 'model_name'"),
     ],
 )
-def test_refused_reference_run_changes_nothing(
+def test_refused_reference_run_leaves_the_old_one_unchanged(
     reference_run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -179,7 +179,7 @@ def test_table_of_dormant_costs_has_real_cpus_only() -> None:
     assert not [*keeping.render_dormant_table(results[2:], others)]
 
 
-def test_table_of_counts_has_a_column_for_each_kernel() -> None:
+def test_instruction_count_table_has_a_column_per_kernel() -> None:
     counts = {"tier": "icount", "unit": UNIT_INSTRUCTIONS}
     results = [
         make_result("empty-loop", "marker-jump", 1.0, **counts),
@@ -203,7 +203,7 @@ def test_table_of_counts_has_a_column_for_each_kernel() -> None:
     assert not [*keeping.render_count_table(results[4:])]
 
 
-def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
+def test_first_screen_has_worst_grade_reasons_and_a_link() -> None:
     reasons = tuple(Reason(Level.POOR, f"reason {n}", "") for n in range(5))
     short = page.render_grade_html(make_tier(), Grade(Level.POOR, reasons), 2)
     assert "Reason 0; reason 1; and" in short and "reason 2" not in short
@@ -252,7 +252,9 @@ def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() 
         ),
     ],
 )
-def test_unknown_conditions_are_a_dash(env: dict[str, Any], shown: list[str]) -> None:
+def test_unknown_machine_conditions_are_shown_as_a_dash(
+    env: dict[str, Any], shown: list[str]
+) -> None:
     """If env.json does not say whether there is a hypervisor, a dash is shown, not "no"."""
     text = page.render_conditions_section_html(env, [])
     assert re.findall("<tr>.*?<td[^>]*>([^<]*)</td></tr>", text) == shown
@@ -302,7 +304,7 @@ def test_report_of_all_benchmarks_is_small_and_complete(
 ) -> None:
     """The page has the tables of all benchmarks of the run. The run lacks benchmarks that switch
     sites; the size limit leaves space for their tables."""
-    run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
+    run = pages.make_run_of_all_benchmarks(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = TagCollector()
     parsed.feed(text)
@@ -313,7 +315,7 @@ def test_report_of_all_benchmarks_is_small_and_complete(
 Change = Callable[[str], str]
 
 
-def make_value_replacer(text: str) -> Change:
+def make_first_value_replacer(text: str) -> Change:
     """Return a function that replaces the value of the first sample by `text`."""
     return lambda lines: re.sub(r",\d+,ticks", f",{text},ticks", lines, count=1)
 
@@ -323,11 +325,11 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a zero byte": (lambda text: text.replace("ticks", "t\0cks", 1), "unit is"),
     "cut inside a line": (lambda text: text[:-3], "incomplete"),
     "cut after a line": (lambda text: text[: text.rindex("\n", 0, -1) + 1], "truncated"),
-    "not a number": (make_value_replacer("nan"), "not an integer: 'nan'"),
-    "infinite": (make_value_replacer("inf"), "not an integer: 'inf'"),
-    "negative": (make_value_replacer("-7"), "value is below 0"),
-    "huge": (make_value_replacer("9" * 30), "value is above"),
-    "of 9000 digits": (make_value_replacer("9" * 9000), "value is above"),
+    "not a number": (make_first_value_replacer("nan"), "not an integer: 'nan'"),
+    "infinite": (make_first_value_replacer("inf"), "not an integer: 'inf'"),
+    "negative": (make_first_value_replacer("-7"), "value is below 0"),
+    "huge": (make_first_value_replacer("9" * 30), "value is above"),
+    "of 9000 digits": (make_first_value_replacer("9" * 9000), "value is above"),
     "short line": (lambda text: text + "x,y\n", "fields"),
     "empty": (lambda text: "", "lacks"),
     "text turned around": (lambda text: text.replace("none", "n\u202ene"), "cannot be printed"),
@@ -340,7 +342,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 def test_invalid_sample_file_is_refused(
     tmp_path: Path, change: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [rawdata.BENCHES[0]], emulated="0")
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 4, 1, [rawdata.BENCHES[0]], emulated="0")
     path, (make, why) = raw / "empty-loop.csv", CHANGES[change]
     path.write_text(make(path.read_text()))
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 1
@@ -350,7 +352,7 @@ def test_invalid_sample_file_is_refused(
 
 
 def test_binary_sample_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [rawdata.BENCHES[0]], emulated="0")
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 4, 1, [rawdata.BENCHES[0]], emulated="0")
     (raw / "empty-loop.csv").write_bytes(bytes(range(256)) * 40)
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 1
     assert "empty-loop.csv" in capsys.readouterr().err

@@ -19,8 +19,8 @@ from nativeprograms import (
     EXIT_INTERRUPTED,
     KMBENCH,
     NATIVE,
-    make_targets,
-    read_env_file,
+    build_native_targets,
+    read_env_of_raw_folder,
     run_kmbench,
     run_program,
 )
@@ -38,7 +38,7 @@ PEERS = {
 FOUR_COPIES = {"peer-sdt-on", "peer-uprobe-optimised-on"}
 
 
-def test_missing_peer_is_reported(tmp_path: Path) -> None:
+def test_missing_peer_tracer_is_reported(tmp_path: Path) -> None:
     """If a peer (another tracer) is missing, a message names the packages to install, and the other
     variants are still listed."""
     program = tmp_path / "kmbench"
@@ -58,18 +58,18 @@ def test_missing_peer_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.fixture(name="peer", params=PEERS)
-def build_peer(request: pytest.FixtureRequest) -> str:
+def build_or_skip_peer(request: pytest.FixtureRequest) -> str:
     """Return the name of a peer. Each test runs with each peer in turn, and is skipped for a peer
     whose package is missing."""
     name: str = request.param
     built = NATIVE / f"peer-{name}.so"
-    make_targets("peers")
+    build_native_targets("peers")
     if not built.exists():
         pytest.skip(f"{built.name} is not built: run scripts/setup, which unpacks {PEERS[name]}")
     return f"peer-{name}"
 
 
-def test_both_variants_of_a_peer_are_listed(peer: str) -> None:
+def test_enabled_and_disabled_variant_of_a_peer_are_listed(peer: str) -> None:
     """Both variants of a peer are listed, and no message says that the peer is missing."""
     done = run_kmbench("list")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
@@ -87,7 +87,7 @@ def test_enabled_peer_is_measured_or_has_a_reason(peer: str, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     measured = {row.variant for row in collect.load_raw_folder("native", raw).rows}
     assert f"{peer}-off" in measured
-    env = read_env_file(raw)
+    env = read_env_of_raw_folder(raw)
     assert (f"lacks:empty-loop-peers:{peer}-on" in env) == (f"{peer}-on" not in measured)
     few = {key.rpartition(":")[2]: number for key, number in env.items() if "layouts:" in key}
     assert few == dict.fromkeys(FOUR_COPIES & measured, "4")
@@ -107,7 +107,7 @@ def test_peer_that_cannot_be_enabled_is_reported(peer: str, tmp_path: Path) -> N
     measured = {row.variant for row in collect.load_raw_folder("native", raw).rows}
     assert f"{peer}-off" in measured
     assert f"{peer}-on" not in measured
-    env = read_env_file(raw)
+    env = read_env_of_raw_folder(raw)
     assert (
         env[f"lacks:empty-loop-peers:{peer}-on"] and f"lacks:empty-loop-peers:{peer}-off" not in env
     )
@@ -144,7 +144,7 @@ def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
     measured = {row.variant for row in collect.load_raw_folder("native", raw).rows}
     assert "peer-sdt-off" in measured
     assert "peer-sdt-on" not in measured
-    said = read_env_file(raw)["lacks:empty-loop-peers:peer-sdt-on"]
+    said = read_env_of_raw_folder(raw)["lacks:empty-loop-peers:peer-sdt-on"]
     assert said == "its probe cannot be disabled again"
 
 
@@ -154,7 +154,7 @@ def test_uprobe_counts_as_optimised_only_if_replaced_by_a_call(tmp_path: Path) -
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     release = tuple(int(word) for word in re.findall(r"\d+", os.uname().release)[:2])
-    said = read_env_file(raw).get("lacks:empty-loop-peers:peer-uprobe-optimised-on", "")
+    said = read_env_of_raw_folder(raw).get("lacks:empty-loop-peers:peer-uprobe-optimised-on", "")
     unable = "no permission to create uprobes", "this kernel has no uprobes for perf events"
     if said not in unable:
         assert (said == f"kernel {os.uname().release} does not optimise uprobes") == bool(said)
@@ -208,7 +208,7 @@ def test_interruption_while_lttng_starts_ends_the_run(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == EXIT_INTERRUPTED
-    assert not [name for name in read_env_file(tmp_path / "raw") if "lttng" in name]
+    assert not [name for name in read_env_of_raw_folder(tmp_path / "raw") if "lttng" in name]
 
 
 def find_lttng_processes(ancestor_pid: int) -> list[int]:

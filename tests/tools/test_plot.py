@@ -41,7 +41,7 @@ def draw_run_figures(out: Path, run: Path, *words: str) -> list[Path]:
     return sorted(out.iterdir())
 
 
-def run_refused_plot(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def run_plot_with_wrong_arguments(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """Run `kmarkers plot` with wrong arguments; return the error message, which has one line."""
     capsys.readouterr()
     assert main(["plot", *words]) == 2
@@ -50,7 +50,7 @@ def run_refused_plot(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return said.err
 
 
-def compare_with_golden(folder: Path) -> list[str]:
+def list_differences_from_golden(folder: Path) -> list[str]:
     """Compare figures with the files in golden/; return the differences."""
     made = {path.name: path.read_text() for path in folder.glob("*.svg")}
     assert sorted(made) == sorted(path.name for path in GOLDEN.iterdir())
@@ -62,7 +62,9 @@ def test_figures_match_golden_files(run: Path) -> None:
     """The figures have the texts, positions and CSS classes of the files in golden/. After a
     deliberate change of the figures, replace the files in golden/ by the figures that this test has
     drawn."""
-    assert compare_with_golden(run / "figures") == [], f"the new figures are in {run / 'figures'}"
+    assert list_differences_from_golden(run / "figures") == [], (
+        f"the new figures are in {run / 'figures'}"
+    )
 
 
 def test_newest_matplotlib_draws_the_same_figures(run: Path, tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ def test_newest_matplotlib_draws_the_same_figures(run: Path, tmp_path: Path) -> 
         pytest.skip(f"{NEWEST} is missing: run scripts/setup --lint")
     words = [str(NEWEST), str(KMARKERS), "plot", str(run), "--out", str(tmp_path)]
     subprocess.run(words, check=True, capture_output=True)
-    assert compare_with_golden(tmp_path) == []
+    assert list_differences_from_golden(tmp_path) == []
 
 
 def test_figures_from_summary_json_equal_the_figures_of_the_report(
@@ -193,7 +195,7 @@ def test_matplotlib_text_keeps_position_and_nondefault_style(
     assert [one.render_svg() for one in drawing.elements] == [f"<text {converted}>a &lt; b</text>"]
 
 
-def test_a_style_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
+def test_style_file_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
     style = tmp_path / "own.mplstyle"
     style.write_text("axes.prop_cycle: cycler('color', ['112233', '445566'])\nfont.size: 13\n")
     (made,) = draw_run_figures(tmp_path / "out", run, "headline", "--style", str(style))
@@ -221,21 +223,26 @@ def test_invalid_style_file_is_refused(
     path, (content, why) = tmp_path / "own.mplstyle", STYLES[style]
     path.write_bytes(content)
     words = (str(run), "headline", "--format", "png", "--style", str(path), "--out", str(tmp_path))
-    assert why in run_refused_plot(capsys, *words)
+    assert why in run_plot_with_wrong_arguments(capsys, *words)
     assert [one.name for one in tmp_path.iterdir()] == ["own.mplstyle"]
 
 
 def test_unknown_figures_parts_styles_and_runs_are_reported(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no figure 'hed'; choose from: headline, dormant-native" in run_refused_plot(
-        capsys, str(run), "hed"
+    assert (
+        "no figure 'hed'; choose from: headline, dormant-native"
+        in run_plot_with_wrong_arguments(capsys, str(run), "hed")
     )
-    assert "has no part 'x'; choose from: density-full" in run_refused_plot(
+    assert "has no part 'x'; choose from: density-full" in run_plot_with_wrong_arguments(
         capsys, str(run), "dormant-native:x"
     )
-    assert "no such style file" in run_refused_plot(capsys, str(run), "--style", str(tmp_path))
-    assert "of the run does not exist" in run_refused_plot(capsys, str(tmp_path / "gone"))
+    assert "no such style file" in run_plot_with_wrong_arguments(
+        capsys, str(run), "--style", str(tmp_path)
+    )
+    assert "of the run does not exist" in run_plot_with_wrong_arguments(
+        capsys, str(tmp_path / "gone")
+    )
     summary = json.loads((run / "summary.json").read_text())
     for tier, words in (("none", "no figure can be drawn"), ("icount", "no figure 'headline'")):
         for kind in ("results", "switching", "sites"):
@@ -246,7 +253,7 @@ def test_unknown_figures_parts_styles_and_runs_are_reported(
         (path / "env.json").write_text((run / "env.json").read_text())
         text = json.dumps(summary if tier == "none" else make_icount_summary(run))
         (path / "summary.json").write_text(text)
-        assert words in run_refused_plot(capsys, str(path), "headline")
+        assert words in run_plot_with_wrong_arguments(capsys, str(path), "headline")
 
 
 def make_icount_summary(run: Path) -> dict[str, object]:
@@ -267,7 +274,7 @@ def test_invalid_figure_width_is_refused(run: Path, capsys: pytest.CaptureFixtur
 
 
 def test_special_characters_in_names_are_escaped_in_every_format(tmp_path: Path) -> None:
-    run = pages.make_hostile_run(tmp_path)
+    run = pages.make_run_with_hostile_names(tmp_path)
     for kind in ("svg", "png", "pdf"):
         for width in ("85", "197"):
             draw_run_figures(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
@@ -280,7 +287,7 @@ def test_math_syntax_in_a_name_is_not_interpreted(tmp_path: Path) -> None:
     import rawdata  # noqa: PLC0415
 
     names = {"none": 1.0, "none-clone": 1.0, r"$\frac{1}{": 9.0, "a_b^c$x$": 7.0, "%s{}": 5.0}
-    raw = rawdata.write_tier(
+    raw = rawdata.write_raw_folder(
         tmp_path / "raw", 12, 1, [rawdata.Bench("empty-loop", names)], emulated="0"
     )
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0

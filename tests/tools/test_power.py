@@ -14,7 +14,7 @@ from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import SHARE, WHOLE, Row, RowName
 from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, FASTER, SLOWER, UNRESOLVED
 from numpy.random import Generator
-from test_compare import select_alarms, split_reference_run
+from test_compare import select_alarming_changes, split_reference_run_in_halves
 
 pytestmark = pytest.mark.long
 
@@ -64,20 +64,20 @@ def simulate_compared_run(
     return rows
 
 
-def find_jump_verdict(compared: Sequence[Change], spread: float) -> str:
+def find_verdict_on_variant_jump(compared: Sequence[Change], spread: float) -> str:
     """Return the verdict about the variant "jump" in the benchmark with this spread."""
     name = RowName("native", f"spread-{spread}", "jump")
     return next(change.verdict for change in compared if change.name == name)
 
 
 @pytest.mark.parametrize("noise", [draw_normal_noise, draw_heavy_tailed_noise, draw_skewed_noise])
-def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
+def test_pairs_of_runs_without_a_change_raise_few_alarms(noise: Noise) -> None:
     """At most one pair of runs in twenty may raise an alarm, even with a margin of 0. (The command
     is designed for one pair in a hundred if noise is normally distributed.)"""
     rng = np.random.default_rng(20)
     loud = sum(
         bool(
-            select_alarms(
+            select_alarming_changes(
                 changes.compare_rows(
                     simulate_compared_run(rng, noise), simulate_compared_run(rng, noise), margin=0.0
                 )
@@ -88,7 +88,7 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
     assert loud <= SIMULATIONS / 20
 
 
-def test_pairs_of_a_quiet_and_a_noisy_run_raise_few_alarms() -> None:
+def test_quiet_and_noisy_run_without_change_raise_few_alarms() -> None:
     """The second run has ten times the noise of the first, as on a busier machine. With the degrees
     of freedom for equal noise, 6 % of these pairs would raise an alarm."""
     rng = np.random.default_rng(24)
@@ -96,7 +96,7 @@ def test_pairs_of_a_quiet_and_a_noisy_run_raise_few_alarms() -> None:
     for _ in range(SIMULATIONS):
         quiet = simulate_compared_run(rng, draw_normal_noise, noisier=0.1)
         noisy = simulate_compared_run(rng, draw_normal_noise)
-        loud += bool(select_alarms(changes.compare_rows(quiet, noisy, margin=0.0)))
+        loud += bool(select_alarming_changes(changes.compare_rows(quiet, noisy, margin=0.0)))
     assert loud <= SIMULATIONS * 0.03
 
 
@@ -114,7 +114,7 @@ def test_change_of_1_percent_is_detected_or_unresolved(
             simulate_compared_run(rng, noise), simulate_compared_run(rng, noise, factor)
         )
         for spread in SPREADS:
-            found[spread].append(find_jump_verdict(pair, spread))
+            found[spread].append(find_verdict_on_variant_jump(pair, spread))
     for spread, said in found.items():
         assert set(said) <= {verdict, DIFFERS, UNRESOLVED}, spread
         if spread <= 0.1:
@@ -122,7 +122,7 @@ def test_change_of_1_percent_is_detected_or_unresolved(
     assert found[3.0].count(UNRESOLVED) >= 0.95 * SIMULATIONS
 
 
-def test_only_steady_rows_are_called_equivalent() -> None:
+def test_only_rows_with_little_noise_are_called_equivalent() -> None:
     rng = np.random.default_rng(22)
     said: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):
@@ -131,7 +131,7 @@ def test_only_steady_rows_are_called_equivalent() -> None:
             simulate_compared_run(rng, draw_normal_noise),
         )
         for spread in SPREADS:
-            said[spread].append(find_jump_verdict(pair, spread))
+            said[spread].append(find_verdict_on_variant_jump(pair, spread))
     assert said[0.02].count(EQUIVALENT) >= 0.9 * SIMULATIONS
     assert said[1.0].count(UNRESOLVED) == said[3.0].count(UNRESOLVED) == SIMULATIONS
 
@@ -153,14 +153,14 @@ def test_printed_detectable_change_is_detected() -> None:
             replace(r, values=r.values * (1 + size / 100)) if r.name.variant == "jump" else r
             for r in b
         ]
-        found.append(find_jump_verdict(changes.compare_rows(a, more), 0.3))
+        found.append(find_verdict_on_variant_jump(changes.compare_rows(a, more), 0.3))
     assert found.count(SLOWER) >= 0.5 * SIMULATIONS
 
 
 def test_change_of_1_percent_in_reference_rows_is_detected_or_unresolved() -> None:
     """If one half of the reference run is scaled by 1 %, some rows are detected as slower. Rows
     that are too noisy for 1 % are unresolved."""
-    for a, b in split_reference_run()[::18]:
+    for a, b in split_reference_run_in_halves()[::18]:
         more = [replace(r, values=r.values * (1 if r.is_clone else 1.01)) for r in b]
         found = [c for c in changes.compare_rows(a, more) if c.kind == SHARE]
         said = [c.verdict for c in found if c.a and not c.a.is_clone]

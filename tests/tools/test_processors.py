@@ -25,7 +25,7 @@ FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"
 
 
 @pytest.mark.parametrize("is_bochs", [False, True])
-def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
+def test_each_possible_pair_of_settings_is_in_a_row(is_bochs: bool) -> None:
     rows = [row for row in pairs.choose_tested_combinations() if row.is_bochs == is_bochs]
     possible = pairs.list_bochs_combinations() if is_bochs else pairs.list_qemu_combinations()
     wanted = set().union(*(row.pairs_of_values for row in possible))
@@ -37,7 +37,7 @@ def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
         assert row.pairs_of_values - set().union(*others), f"other rows have all pairs of {row}"
 
 
-def test_all_rows_are_possible_combinations() -> None:
+def test_all_listed_combinations_are_possible() -> None:
     for row in pairs.list_qemu_combinations() + pairs.list_bochs_combinations():
         assert row.preemption in pairs.KERNELS[row.kernel]
         if row.mitigations == pairs.CALL_DEPTH:
@@ -46,7 +46,7 @@ def test_all_rows_are_possible_combinations() -> None:
     assert set(newest) == {"full", "lazy"}
 
 
-def test_kernels_of_the_rows_are_in_kernels_txt() -> None:
+def test_kernels_of_processor_rows_are_in_kernels_txt() -> None:
     for kernel in pairs.KERNELS:
         assert not catalogue.find_kernel_entry(kernel).debug_kinds
 
@@ -77,7 +77,7 @@ def test_boot_request_has_the_parameters_of_its_bochs_row(tmp_path: Path) -> Non
     assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
 
 
-def test_suite_modules_follows_suite_cases() -> None:
+def test_processor_suites_begin_with_cases_and_modules() -> None:
     for suites in (processors.SUITES, processors.FEW_SUITES, processors.BOCHS_SUITES):
         assert suites.startswith("cases modules ")
 
@@ -103,7 +103,7 @@ def make_page_without_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return page
 
 
-def test_row_that_never_ran_is_marked_as_not_run(page: Path) -> None:
+def test_processor_row_that_never_ran_is_marked_as_not_run(page: Path) -> None:
     processors.publish_processor_results()
     text = page.read_text()
     rows = pairs.choose_tested_combinations()
@@ -115,7 +115,7 @@ def test_row_that_never_ran_is_marked_as_not_run(page: Path) -> None:
         assert f"| with {name} | any | any | any | {kernelpage.NOT_RUN} |" in text
 
 
-def test_result_of_a_row_is_kept_until_its_next_run(page: Path) -> None:
+def test_result_of_a_processor_row_is_kept_until_its_next_run(page: Path) -> None:
     rows = pairs.choose_tested_combinations()
     processors.store_combination_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()
@@ -133,7 +133,7 @@ def test_result_of_a_row_is_kept_until_its_next_run(page: Path) -> None:
     } == {"5.10"}
 
 
-def test_committed_page_has_all_rows() -> None:
+def test_committed_page_has_all_processor_rows() -> None:
     text = kernelpage.PAGE.read_text()
     lines = [line for line in text.splitlines() if line.count(" | ") == 10]
     shown = [tuple(line.strip("| ").split(" | ")[:5]) for line in lines[1:]]
@@ -142,7 +142,7 @@ def test_committed_page_has_all_rows() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "🔴 **1 FAILED**")])
-def test_result_of_a_row_is_written_to_table_cells(
+def test_result_of_a_processor_row_is_in_its_table_cells(
     laboratory: Path, verdict: str, failed: str
 ) -> None:
     monkey = pytest.MonkeyPatch()
@@ -160,7 +160,7 @@ def test_result_of_a_row_is_written_to_table_cells(
 
 
 @pytest.mark.parametrize("number", [0, 1000])
-def test_unknown_row_number_is_refused(number: int) -> None:
+def test_unknown_processor_row_number_is_refused(number: int) -> None:
     with pytest.raises(UnableError, match=f"no row {number}; the rows have the numbers 1 to"):
         processors.select_combinations([], [1, number], only_missing=False)
 
@@ -169,7 +169,9 @@ def test_unknown_row_number_is_refused(number: int) -> None:
     ("kernel", "numbers", "refused"),
     [("6.1-rt", "", True), (OTHER_KERNEL, "1", True), (OTHER_KERNEL, "", False), ("", "1", False)],
 )
-def test_kernel_without_a_row_is_an_obstacle(kernel: str, numbers: str, refused: bool) -> None:
+def test_kernel_without_a_processor_row_is_refused(
+    kernel: str, numbers: str, refused: bool
+) -> None:
     request = SuiteRequest("named", kernel, {"numbers": numbers})
     (suite,) = processors.make_requested_processor_suites(request, ["processors"])
     found = suite.obstacle()

@@ -147,7 +147,7 @@ def test_time_left_counts_only_the_progress_of_this_step() -> None:
     ]  # fmt: skip
 
 
-def test_empty_line_stays_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permanent_empty_line_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     Progress(1, stream).print_line("")

@@ -66,7 +66,7 @@ SILENT = (
 )
 
 
-def list_changed_lines(line: str) -> list[tuple[str, str]]:
+def list_mutants_of_line(line: str) -> list[tuple[str, str]]:
     """Return the mutants of a line of C: the changed line, and the name of the operator."""
     text = BODY % line
     edits = cmutations.list_c_source_edits(text)
@@ -76,13 +76,13 @@ def list_changed_lines(line: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("line", "changed", "what"), OPERATORS)
 def test_mutation_operator_makes_the_expected_change(line: str, changed: str, what: str) -> None:
     """Each operator makes the expected change."""
-    assert (changed, what) in list_changed_lines(line)
+    assert (changed, what) in list_mutants_of_line(line)
 
 
 @pytest.mark.parametrize("line", SILENT)
 def test_lines_without_code_have_no_mutants(line: str) -> None:
     """Comments, strings, preprocessor lines, messages and declarations are not changed."""
-    assert not list_changed_lines(line)
+    assert not list_mutants_of_line(line)
 
 
 def test_mutants_keep_strings_and_comments() -> None:
@@ -127,7 +127,7 @@ def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
 
 
 @NEEDS_MUTATION_PYTHON
-def test_all_ways_of_changing_a_node_are_drawn(tmp_path: Path) -> None:
+def test_all_changes_of_a_syntax_tree_node_are_drawn(tmp_path: Path) -> None:
     """An `except` clause can be changed in a different way for each exception that it names. All
     ways are drawn, however many there are."""
     exceptions = [f"E{number}" for number in range(9)]
@@ -169,13 +169,13 @@ def judge_planted_mutants(
     given = iter(judgements)
     seen = []
 
-    def judge_next(_: Change, __: Path) -> Judgement:
+    def return_next_judgement(_: Change, __: Path) -> Judgement:
         seen.append((tmp_path / "a.c").read_text())
         return next(given)
 
     report = tmp_path / "report.txt"
     tally = randommutants.judge_mutants(
-        "native", iter(changes), count, judge_next, report, tmp_path
+        "native", iter(changes), count, return_next_judgement, report, tmp_path
     )
     assert seen == [change.text for change in changes[: len(seen)]]
     assert (tmp_path / "a.c").read_text() == "one\ntwo\n"
@@ -214,7 +214,9 @@ def test_too_many_survivors_are_a_failure(tmp_path: Path, monkeypatch: pytest.Mo
         *((176, 200, True), (177, 200, False), (200, 200, False)),
     ],
 )
-def test_limit_of_caught_mutants_allows_for_chance(caught: int, judged: int, below: bool) -> None:
+def test_limit_of_mutant_catch_rate_allows_for_chance(
+    caught: int, judged: int, below: bool
+) -> None:
     """A sample is below the limit of 92 % if the binomial distribution makes so few caught mutants
     improbable: at most 7 of 10 (probability 0.04), or 176 of 200 (0.03)."""
     assert randommutants.is_below_limit(caught, judged, 92.0) is below
@@ -237,7 +239,7 @@ def test_mutant_that_cannot_be_judged_is_a_failure(
     given = [Judgement(), Judgement("a")]
     judge: Any = randommutants.judge_mutants
 
-    def judge_with_fault(*words: Any) -> Tally:
+    def fail_to_judge_survivors(*words: Any) -> Tally:
         def raise_error(change: Change, log: Path) -> Judgement:
             judgement: Judgement = words[3](change, log)
             if not judgement.caught:
@@ -247,13 +249,13 @@ def test_mutant_that_cannot_be_judged_is_a_failure(
         tally: Tally = judge(*words[:3], raise_error, *words[4:])
         return tally
 
-    monkeypatch.setattr(randommutants, "judge_mutants", judge_with_fault)
+    monkeypatch.setattr(randommutants, "judge_mutants", fail_to_judge_survivors)
     tally, report = judge_planted_mutants(tmp_path, monkeypatch, given, 2)
     assert tally.failed == ["a.c:2 swap: cannot be built"]
     assert "1 of 1 mutants caught" in report
 
 
-def test_mutant_with_the_same_object_is_not_counted(tmp_path: Path) -> None:
+def test_mutant_with_the_same_object_code_is_not_counted(tmp_path: Path) -> None:
     """The objects of two sources with the same code are equal, whatever the debug information."""
     objects = []
     for name, text in (
@@ -287,11 +289,11 @@ def test_list_of_unnoticed_mutants_is_read_once(
     read: list[str] = []
     parse: Any = mutants.parse_mutant_table
 
-    def parse_and_count(text: str, table: str) -> Any:
+    def parse_and_record_table(text: str, table: str) -> Any:
         read.append(table)
         return parse(text, table)
 
-    monkeypatch.setattr(mutants, "parse_mutant_table", parse_and_count)
+    monkeypatch.setattr(mutants, "parse_mutant_table", parse_and_record_table)
     judge_planted_mutants(tmp_path, monkeypatch, [Judgement()] * 3, 3)
     assert read == ["unnoticed.txt"]
 
@@ -504,11 +506,11 @@ def test_results_of_an_incomplete_run_are_refused(
 ) -> None:
     """If the tests are not run to the end, the passed tests are not stored."""
 
-    def end_early(*_: object, **__: object) -> int | None:
+    def write_incomplete_test_log(*_: object, **__: object) -> int | None:
         (tmp_path / "log.jsonl").write_text('["a", "passed", 1.0]\n')
         return code
 
-    monkeypatch.setattr(testlines, "run_pytest_in_tree", end_early)
+    monkeypatch.setattr(testlines, "run_pytest_in_tree", write_incomplete_test_log)
     with pytest.raises(FailedError, match="not run to the end"):
         testlines.find_passing_tests(tmp_path, [], tmp_path / "log")
     assert not (tmp_path / "log.json").exists()
@@ -703,7 +705,7 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
     assert booted == ["b0\n"]
 
 
-def test_first_failed_result_ends_the_job(tmp_path: Path) -> None:
+def test_first_failed_result_ends_the_kernel_job(tmp_path: Path) -> None:
     """With KMARKERS_STOP, the first failed result ends a job; a passed result does not."""
     library = (ROOT / "tests" / "vm" / "lib.sh").read_text(encoding="utf-8")
     (tmp_path / "lib.sh").write_text(library.replace("/tmp/", f"{tmp_path}/"))

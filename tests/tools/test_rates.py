@@ -71,7 +71,7 @@ def test_only_mechanisms_on_real_cpus_are_listed() -> None:
     assert [ns for *_, ns in found] == pytest.approx([0.1, 0.15, 0.3, 1, 10, 2000])
 
 
-def test_withheld_rows_are_left_out() -> None:
+def test_rates_leave_out_rows_with_withheld_verdicts() -> None:
     """Withheld rows were measured too poorly for a verdict."""
     kept = [cost.name for cost in rates.compute_mechanism_costs(SUMMARY, ENV)]
     summary = {
@@ -173,7 +173,7 @@ def test_figure_of_rates_is_reproducible() -> None:
         ("getppid-quiet", "generic", None),
     ],
 )
-def test_state_of_a_variant_follows_from_its_benchmark(
+def test_state_dormant_or_enabled_follows_from_the_benchmark(
     benchmark: str, variant: str, state: str | None
 ) -> None:
     """The state of a variant is the state in the first row of STATES whose patterns match its

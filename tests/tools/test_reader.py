@@ -33,22 +33,18 @@ def make_reader_script(tmp_path: Path) -> Path:
     return script
 
 
-def list_instances(tmp_path: Path) -> list[Path]:
+def list_trace_instances(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "tracing/instances").iterdir())
 
 
-def test_reader_removes_its_instance_if_the_marker_has_no_event(
-    reader: Path, tmp_path: Path
-) -> None:
+def test_reader_removes_its_trace_instance_without_an_event(reader: Path, tmp_path: Path) -> None:
     """A trace instance has no event for a marker whose format cannot be printed."""
     done = subprocess.run(["sh", str(reader), "gone"], check=False, capture_output=True, text=True)
     assert done.returncode and "events/kmarkers/gone/enable" in done.stderr
-    assert not list_instances(tmp_path)
+    assert not list_trace_instances(tmp_path)
 
 
-def test_reader_removes_its_instance_if_its_terminal_is_closed(
-    reader: Path, tmp_path: Path
-) -> None:
+def test_reader_removes_its_trace_instance_after_a_hangup(reader: Path, tmp_path: Path) -> None:
     for name, command in FAKES.items():
         fake = tmp_path / "bin" / name
         fake.parent.mkdir(exist_ok=True)
@@ -59,4 +55,4 @@ def test_reader_removes_its_instance_if_its_terminal_is_closed(
     words = ["env", "--default-signal", "sh", str(reader), "gone"]
     done = subprocess.run(words, check=False, env={**os.environ, "PATH": path})
     assert done.returncode == 130
-    assert not list_instances(tmp_path)
+    assert not list_trace_instances(tmp_path)

@@ -49,7 +49,7 @@ def select_declaration_compiler(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def find_compile_errors(compiler: str, source: str, where: Path) -> str:
+def compile_and_read_errors(compiler: str, source: str, where: Path) -> str:
     """Compile a source; return the compiler's messages, empty if it compiles."""
     (where / "readers.c").write_text(HEAD + source)
     words = [compiler, *FLAGS, *INCLUDE, str(where / "readers.c")]
@@ -58,11 +58,13 @@ def find_compile_errors(compiler: str, source: str, where: Path) -> str:
 
 
 @pytest.mark.parametrize("source", LIMITS)
-def test_names_that_are_too_long_are_refused(compiler: str, source: str, tmp_path: Path) -> None:
+def test_marker_and_probe_names_that_are_too_long_are_refused(
+    compiler: str, source: str, tmp_path: Path
+) -> None:
     """A name of the maximum length compiles; the error about a longer name has the limit."""
     most, why = LIMITS[source]
-    assert not find_compile_errors(compiler, source.format("n" * most), tmp_path)
-    assert why in find_compile_errors(compiler, source.format("n" * (most + 1)), tmp_path)
+    assert not compile_and_read_errors(compiler, source.format("n" * most), tmp_path)
+    assert why in compile_and_read_errors(compiler, source.format("n" * (most + 1)), tmp_path)
 
 
 @pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
@@ -70,40 +72,42 @@ def test_lttng_channel_argument_is_refused(compiler: str, macro: str, tmp_path: 
     """If a channel precedes the name of a marker, the first line of the error says what to write.
     Without a channel, the marker compiles, also if a macro is a part of the format."""
     function = f'#include <linux/marker.h>\nvoid f(int a) {{{{ {macro}({{0}}"nr %d", a); }}}}'
-    first = find_compile_errors(compiler, function.format("kernel, sched_schedule, "), tmp_path)
+    first = compile_and_read_errors(compiler, function.format("kernel, sched_schedule, "), tmp_path)
     line = next(line for line in first.splitlines() if "error:" in line)
     assert "write trace_mark(channel_name, format, ...)" in line
-    assert not find_compile_errors(compiler, function.format("kernel_sched_schedule, "), tmp_path)
+    assert not compile_and_read_errors(
+        compiler, function.format("kernel_sched_schedule, "), tmp_path
+    )
     whole = '#define FORMAT "nr "\n' + function.format("one, FORMAT ")
-    assert not find_compile_errors(compiler, whole, tmp_path)
-    assert not find_compile_errors(
+    assert not compile_and_read_errors(compiler, whole, tmp_path)
+    assert not compile_and_read_errors(
         compiler, "void f(void) { trace_mark(one, MARK_NOARGS); }", tmp_path
     )
 
 
 @pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
-def test_a_name_in_quotes_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
+def test_marker_name_in_quotes_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
     """The first line of the error says what to write, and few lines follow."""
     function = f'#include <linux/marker.h>\nvoid f(int a) {{ {macro}("name", "nr %d", a); }}'
-    text = find_compile_errors(compiler, function, tmp_path)
+    text = compile_and_read_errors(compiler, function, tmp_path)
     line = next(line for line in text.splitlines() if "error:" in line)
     assert "the name of a marker is an identifier: write it without quotes" in line
     assert len(text.splitlines()) < 30
 
 
-def test_an_argument_of_128_bits_is_refused(compiler: str, tmp_path: Path) -> None:
+def test_marker_argument_of_128_bits_is_refused(compiler: str, tmp_path: Path) -> None:
     """The error names the type; 64-bit halves compile."""
     function = "void f(unsigned __int128 a) {{ SDT_PROBE1(p, , , wide, {0}); }}"
-    assert "an argument of a probe is an __int128" in find_compile_errors(
+    assert "an argument of a probe is an __int128" in compile_and_read_errors(
         compiler, function.format("a"), tmp_path
     )
-    assert not find_compile_errors(compiler, function.format("(u64)a"), tmp_path)
+    assert not compile_and_read_errors(compiler, function.format("(u64)a"), tmp_path)
 
 
 def test_const_int_argument_is_checked_like_int(compiler: str, tmp_path: Path) -> None:
     """A pointer for an argument of type `const int` is an error."""
     function = "void f(char *a, int b) {{ SDT_PROBE1(p, , , process, {0}); }}"
-    assert "integer where a pointer is" in find_compile_errors(
+    assert "integer where a pointer is" in compile_and_read_errors(
         compiler, function.format("a"), tmp_path
     )
-    assert not find_compile_errors(compiler, function.format("b"), tmp_path)
+    assert not compile_and_read_errors(compiler, function.format("b"), tmp_path)

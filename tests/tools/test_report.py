@@ -50,11 +50,11 @@ def collect_run_of_three_tiers(root: Path) -> Path:
         replace(bench, name=bench.name.replace("getppid-", "getppid-copy-"))
         for bench in rawdata.BENCHES
     ]
-    native = rawdata.write_tier(
+    native = rawdata.write_raw_folder(
         root / "native", 24, 1, [*rawdata.BENCHES[1:], ALONE, NOPS], emulated="0"
     )
-    vm = rawdata.write_tier(root / "vm", 24, 2, kernel, emulated="1")
-    icount = rawdata.write_tier(root / "icount", 4, 3, COUNTS, exact=True, emulated="1")
+    vm = rawdata.write_raw_folder(root / "vm", 24, 2, kernel, emulated="1")
+    icount = rawdata.write_raw_folder(root / "icount", 4, 3, COUNTS, exact=True, emulated="1")
     (vm / "vm.json").write_text(json.dumps({"accel": "tcg", "emulated": True, "cpus": 2}))
     run = root / "results" / "run"
     tiers = [
@@ -267,15 +267,15 @@ def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> No
     rows = [make_result("b", name, unit=unit, core=None) for name in ("v", "w")]
     assert [head for head, _, _ in restable.choose_columns(rows[:1])] == heads
 
-    def list_heads(*changes: dict[str, Any]) -> list[str]:
+    def list_column_heads(*changes: dict[str, Any]) -> list[str]:
         changed = [replace(row, **change) for row, change in zip(rows, changes, strict=True)]
         return [head for head, _, _ in restable.choose_columns(changed)]
 
-    assert list_heads({}, {}) == heads
-    assert list_heads({"n": 7}, {}) == [*heads, "blocks"]
-    assert list_heads({"n": 7}, {"n": 7}) == heads
-    assert list_heads({}, {"flagged": 1}) == [*heads, "windows flagged"]
-    assert {*list_heads({"core": CORE}, {})} == {*heads, "added, core cycles (estimated)"}
+    assert list_column_heads({}, {}) == heads
+    assert list_column_heads({"n": 7}, {}) == [*heads, "blocks"]
+    assert list_column_heads({"n": 7}, {"n": 7}) == heads
+    assert list_column_heads({}, {"flagged": 1}) == [*heads, "windows flagged"]
+    assert {*list_column_heads({"core": CORE}, {})} == {*heads, "added, core cycles (estimated)"}
 
 
 def test_folder_without_env_json_is_an_error(
@@ -315,7 +315,7 @@ def test_unsupported_benchmarks_are_listed_with_reasons(
     """A benchmark that the machine does not support is listed with the reason: in the summary,
     below tables, and in the HTML report."""
     lacks = {"lacks:peers:probe-on": "no perf <events>", "lacks:peer-fprobe": "no fprobe"}
-    raw = rawdata.write_tier(tmp_path / "native", 24, 1, [NOPS], False, emulated="0", **lacks)
+    raw = rawdata.write_raw_folder(tmp_path / "native", 24, 1, [NOPS], False, emulated="0", **lacks)
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--raw=native={raw}"]) == 0
     assert main(["report", str(run)]) == 0
@@ -393,11 +393,11 @@ def test_summary_fits_on_a_screen(
     assert lines[-1] == f"tables: scripts/kmarkers table {tmp_path}"
 
 
-def test_a_small_run_of_other_benchmarks_shows_its_table(
+def test_report_of_a_run_without_markers_shows_its_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = rawdata.Bench("mine", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
-    raw = rawdata.write_tier(tmp_path / "native", 24, 1, [mine], False, emulated="0")
+    raw = rawdata.write_raw_folder(tmp_path / "native", 24, 1, [mine], False, emulated="0")
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run"), "--no-figures"]) == 0
     said = capsys.readouterr().out
@@ -406,7 +406,7 @@ def test_a_small_run_of_other_benchmarks_shows_its_table(
     )
 
 
-def test_medians_need_no_numpy(
+def test_table_of_medians_needs_no_numpy(
     run: Path, results: list[verdicts.Result], capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = "import sys; sys.modules['numpy'] = None; from kmtools import cli; "
@@ -462,7 +462,7 @@ def test_only_three_published_deltas_differ_from_recomputed_ones() -> None:
     assert preemption.delta == pytest.approx(-18.47, abs=0.01)
 
 
-def test_rcu_sections_are_not_compared_with_preempt_count() -> None:
+def test_two_published_probe_rows_are_not_compared_natively() -> None:
     apart = {
         (n.benchmark, n.variant) for n in published.read_published_numbers() if n.apart == "native"
     }
@@ -694,7 +694,7 @@ def test_spread_of_blocks_has_quantiles_and_a_bar_for_each_layout() -> None:
     assert restable.render_blocks_html(rows[2:]) == ""
 
 
-def test_events_of_a_pass_are_shown_for_counted_variants() -> None:
+def test_perf_events_of_a_loop_pass_are_shown() -> None:
     """A count is marked as scaled if its counter ran only for a part of the time."""
     rows = [make_result("b", name) for name in ("v", "<w>", "x")] + [make_result("c", "v")]
     counted = {

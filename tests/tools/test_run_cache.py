@@ -22,7 +22,7 @@ def write_raw_processes(tmp_path: Path) -> Path:
     """Write raw samples of four processes; the last two lack one benchmark."""
     for number in range(1, 5):
         benches = [LOOP, SITES] if number < 3 else [LOOP]
-        rawdata.write_tier(tmp_path / f"raw/process-{number}", blocks=4, benches=benches)
+        rawdata.write_raw_folder(tmp_path / f"raw/process-{number}", blocks=4, benches=benches)
     return tmp_path / "raw"
 
 

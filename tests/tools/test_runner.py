@@ -40,7 +40,7 @@ ROW = registry.Test("one", "does one", "user space", "short full", "kmtools.base
         ("a,b c, d", ["a", "b", "c", "d"], True, "a,b c, d"),
     ],
 )
-def test_option_is_read_as_text_words_or_flag(
+def test_test_option_is_read_as_text_words_or_flag(
     value: str | None, words: list[str], flag: bool, whole: str
 ) -> None:
     request = SuiteRequest(options={} if value is None else {"x": value})
@@ -294,7 +294,7 @@ def test_output_of_the_second_process_has_characters_that_the_locale_lacks() -> 
     assert "5 - 3 \\xe9" in done.stdout and "passed=1" in done.stdout
 
 
-def test_pool_takes_awaited_and_long_suites_first(tmp_path: Path) -> None:
+def test_suites_that_others_wait_for_and_long_ones_run_first(tmp_path: Path) -> None:
     """A suite waits for the suite in its field `after` only while the process of that suite lives.
     The time left is at least the time of the longest suite."""
     names = {"a": (5.0, ""), "b": (90.0, "d"), "c": (20.0, ""), "d": (1.0, "")}
@@ -336,7 +336,7 @@ def test_time_left_includes_suites_that_run_alone(
     assert capsys.readouterr().out.splitlines()[0] == f"{first}; 50 s left in all) ..."
 
 
-def test_times_of_a_suite_are_rounded_and_never_zero(tmp_path: Path) -> None:
+def test_stored_suite_times_are_rounded_and_never_zero(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "times.json"
     history = History(path)
     for name, seconds in (("a", 0.01), ("b", 12.34), ("c", 0.26)):
@@ -373,7 +373,7 @@ def test_progress_has_no_time_left_after_the_expected_end(
     assert shown == f"  x: 0 of 4 results; {seconds} s{left}"
 
 
-def test_clock_counts_elapsed_and_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suite_clock_counts_elapsed_and_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The CPU time is the user and system time of this process and of its children."""
     now = [1000.0]
     used = {0: (1.0, 2.0), -1: (10.0, 20.0)}
@@ -552,7 +552,7 @@ def test_option_of_a_test_has_a_name_and_a_value(text: str, parsed: tuple[str, s
         (["--setup", "--set", "full", "--kernel", "k"], [], "full", "k", ("k", True)),
     ],
 )
-def test_set_and_patterns_choose_the_tests_and_their_form(
+def test_options_of_check_choose_tests_and_their_form(
     words: list[str],
     patterns: list[str],
     form: str,
@@ -594,7 +594,7 @@ def test_set_and_patterns_choose_the_tests_and_their_form(
         (["c"], ["c"]),
     ],
 )
-def test_list_has_the_chosen_tests_or_all(
+def test_check_list_prints_the_chosen_tests_or_all(
     words: list[str],
     names: list[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -610,7 +610,7 @@ def test_list_has_the_chosen_tests_or_all(
 
 
 @pytest.mark.parametrize(("width", "indent"), [(77, 4), (78, 49), (100, 49)])
-def test_descriptions_are_wrapped_in_their_column_if_wide_enough(
+def test_test_descriptions_are_wrapped_in_their_column_if_wide(
     width: int, indent: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The cells before the description take 47 columns: 4 + 10 + 10 + 10 + 5, and four times two

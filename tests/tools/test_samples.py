@@ -44,7 +44,7 @@ def write_lines(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_schema_1_is_read_as_schema_2(tmp_path: Path) -> None:
+def test_samples_of_schema_1_are_read_as_schema_2(tmp_path: Path) -> None:
     old = write_lines(tmp_path / "old.csv", f"tier,kernel,{OLD_HEAD}", *OLD)
     found = read_samples(old, [NATIVE, ICOUNT])
     new = tmp_path / "samples.csv"
@@ -121,7 +121,7 @@ def test_line_of_a_field_that_is_too_long_is_reported(schema: int, tmp_path: Pat
         read_samples(path, [NATIVE, ICOUNT])
 
 
-def test_largest_number_has_64_bits(tmp_path: Path) -> None:
+def test_largest_number_in_samples_has_64_bits(tmp_path: Path) -> None:
     """The largest number of 64 bits is read, and the next number is refused: both in the first row,
     which is checked field by field, and in a second row with the same names."""
     largest, next_number = "18446744073709551615", "18446744073709551616"
@@ -234,7 +234,7 @@ def test_number_outside_its_limits_is_reported(
 
 
 @pytest.mark.parametrize(("layout", "process"), [(2, 1), (1, 2)])
-def test_block_of_several_layouts_or_processes_is_reported(
+def test_block_with_two_layouts_or_processes_is_reported(
     tmp_path: Path, layout: int, process: int
 ) -> None:
     """A block of another benchmark with the same number may have another layout and process."""

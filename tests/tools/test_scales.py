@@ -223,7 +223,7 @@ def test_names_are_joined_with_commas_and_and(names: list[str], joined: str) -> 
     assert panels.join_names(names) == joined
 
 
-def test_remark_names_equivalent_variants_and_the_noise() -> None:
+def test_panel_remark_names_equivalent_variants_and_noise() -> None:
     """An interval of a cost of 0.05 ± 0.1 reaches 0.15."""
     rows = [make_result("b", "none", None), make_result("b", "none-clone", 0.0),
             make_result("b", "x", 0.05), make_result("b", "y", -0.01)]  # fmt: skip
@@ -316,14 +316,14 @@ def make_matched_cost(
     return MatchedCost(number, tuple(ours))
 
 
-def make_our_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> MeasuredCost:
+def make_measured_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> MeasuredCost:
     return MeasuredCost(
         tier, "TSC cycles", margin, delta, Interval(delta - half, delta + half), "none"
     )
 
 
 def test_published_cost_is_beside_the_cost_of_the_best_tier() -> None:
-    ours = [make_our_cost(tier, n, 0.5) for n, tier in enumerate(("vm", "native", "metal"), 1)]
+    ours = [make_measured_cost(tier, n, 0.5) for n, tier in enumerate(("vm", "native", "metal"), 1)]
     row = make_matched_cost(2.0, ours, stddev=0.25)
     assert row.short_label == "b: v" and row.label == "marker-b: v"
     then, now = thenandnow.make_published_row(row), thenandnow.make_measured_row(row)
@@ -339,7 +339,7 @@ def test_published_cost_is_beside_the_cost_of_the_best_tier() -> None:
 
 
 def test_wrong_published_difference_is_marked_with_a_cross() -> None:
-    row = make_matched_cost(2.0, [make_our_cost("vm", 1.0, 0.5)], stated="-7.5")
+    row = make_matched_cost(2.0, [make_measured_cost("vm", 1.0, 0.5)], stated="-7.5")
     then, now = thenandnow.make_published_row(row), thenandnow.make_measured_row(row)
     assert (then.odd, then.caveat) == (-7.5, "stated: -7.5, against its totals")
     assert (now.caveat, now.blank) == ("", then.caveat)
@@ -365,18 +365,18 @@ def test_wrong_published_difference_is_marked_with_a_cross() -> None:
         ([5.0, 4.0, 3.0, 2.0, 1.0, 6.0, 7.0, 8.0, 9.0], 3.0),
     ],
 )
-def test_visibility_limit_is_the_lower_quartile(values: list[float], limit: float) -> None:
+def test_visibility_limit_of_costs_is_the_lower_quartile(values: list[float], limit: float) -> None:
     """The limit is at least 1/300 of the largest value."""
     assert thenandnow.compute_visibility_limit(values) == pytest.approx(limit)
 
 
-def test_machine_of_2006_is_sorted_first() -> None:
+def test_published_machine_of_2006_is_sorted_first() -> None:
     names = [("b", "m", "2"), ("a", "m", "2"), ("markers-0.20", "z", "1"), ("a", "m", "1")]
     found = thenandnow.sort_machines({name: [] for name in names})
     assert found == [names[2], names[3], names[1], names[0]]
 
 
-def test_cost_over_another_variant_is_found() -> None:
+def test_cost_relative_to_another_baseline_is_found() -> None:
     over = (1.5, Interval(1.0, 2.0))
     result = make_result("b", "v", 3.0, also_over={"flag": over}, margin=None)
     ours = thenandnow.find_counterpart(result, "none")
@@ -386,7 +386,7 @@ def test_cost_over_another_variant_is_found() -> None:
     assert thenandnow.find_counterpart(result, "other") is None
 
 
-def test_rows_that_touch_have_one_background() -> None:
+def test_adjacent_rows_of_a_panel_share_a_background() -> None:
     """A label above a row separates the axes of two rows."""
     row = Row("a", 1.0, 0.5, 1.5, SLOWER, "+1")
     panel = Panel("b", "cycles", Scale(0.0, 2.0), [row, replace(row, density=((1.0, 1.0),)), row])
@@ -406,12 +406,12 @@ def test_drawings_have_a_worker_for_each_cpu_up_to_four(
     pools: list[int] = []
     ends: list[dict[str, bool]] = []
 
-    def make_pool(number: int, *_: object) -> SimpleNamespace:
+    def record_and_make_pool(number: int, *_: object) -> SimpleNamespace:
         pools.append(number)
         return SimpleNamespace(shutdown=lambda **how: ends.append(how))
 
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(cpus))
-    monkeypatch.setattr(drawing_workers, "ProcessPoolExecutor", make_pool)
+    monkeypatch.setattr(drawing_workers, "ProcessPoolExecutor", record_and_make_pool)
     with drawing_workers.start_workers():
         assert not ends
     assert pools == [count] * bool(count)
@@ -453,7 +453,7 @@ def test_matplotlib_that_cannot_draw_is_reported(
     assert library.find_drawing_fault.__wrapped__() == fault
 
 
-def test_margins_keep_room_for_the_axis() -> None:
+def test_row_label_margins_leave_room_for_the_axis() -> None:
     """A letter is 6.96 units wide. Names have 60 to 290 units, or at least 200 with a caveat;
     numbers have 60 to 240 units; the axis has at least 150."""
 

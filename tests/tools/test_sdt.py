@@ -120,7 +120,9 @@ nested 11 12
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Og"])
-def test_notes_have_the_locations_of_arguments(compiler: str, level: str, tmp_path: Path) -> None:
+def test_sdt_notes_have_the_locations_of_arguments(
+    compiler: str, level: str, tmp_path: Path
+) -> None:
     """The test program reads its own notes, and fetches the arguments of each site from the
     locations that the note has."""
     source, program = ROOT / "tests" / "native" / "notes.c", tmp_path / "notes"
@@ -134,7 +136,9 @@ def test_notes_have_the_locations_of_arguments(compiler: str, level: str, tmp_pa
 
 
 @pytest.mark.parametrize("without", [False, True])
-def test_a_note_is_a_nop_or_no_instruction(compiler: str, without: bool, tmp_path: Path) -> None:
+def test_site_of_flavour_note_is_a_nop_or_no_instruction(
+    compiler: str, without: bool, tmp_path: Path
+) -> None:
     """A site of flavour note is a nop, or no instruction with SDT_NOTES_WITHOUT_NOP. readelf parses
     the note of the site."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
@@ -182,7 +186,7 @@ def test_module_notes_have_the_locations_of_arguments(
     assert done.returncode == 0
 
 
-def test_module_note_adds_no_instruction(compiler: str, tmp_path: Path) -> None:
+def test_sdt_note_of_a_module_adds_no_instruction(compiler: str, tmp_path: Path) -> None:
     """A function with a note has only a ret. A note needs 16 bytes of table, and 4 for an argument
     in a register or 8 for a constant."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
@@ -375,7 +379,7 @@ void chosen(int error) { SDT_PROBE_FLAVOUR(nop, LINUX_DTRACE, MODULE, FUNCTION, 
 """
 
 
-def test_macros_as_names_are_expanded(compiler: str, tmp_path: Path) -> None:
+def test_macros_as_probe_and_provider_names_are_expanded(compiler: str, tmp_path: Path) -> None:
     done = compile_probes(compiler, MACROS, tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stderr
     words: list[str | Path] = ["nm", tmp_path / "probes.o"]
@@ -389,7 +393,7 @@ def test_macros_as_names_are_expanded(compiler: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["PROV, , , x", "p, PROV, , x", "p, , PROV, x", "p, , , PROV"])
-def test_name_that_expands_to_a_number_is_refused(
+def test_probe_name_that_expands_to_a_number_is_refused(
     compiler: str, place: str, tmp_path: Path
 ) -> None:
     """`linux`, which compilers define as the macro 1 in GNU dialects, is refused as a name."""

@@ -19,7 +19,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from nativeprograms import build_programs
+from nativeprograms import build_native_programs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
@@ -243,13 +243,13 @@ class ProgramGenerator:
 @pytest.fixture(scope="module")
 def build_library() -> None:
     """Build libkmarkers.a."""
-    build_programs(LIBRARY.name)
+    build_native_programs(LIBRARY.name)
 
 
 @pytest.mark.many
 @pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize(("compiler", "options"), WAYS, ids=[" ".join(way) for way in WAYS])
-def test_each_hit_is_reported_once_with_its_arguments(
+def test_each_sdt_hit_is_reported_once_with_its_arguments(
     compiler: str, options: str, tmp_path: Path
 ) -> None:
     """Each hit is reported once and with its arguments, although compilers copy and merge sites."""

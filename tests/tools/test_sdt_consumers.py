@@ -159,7 +159,7 @@ def test_freebsd_style_sources_compile(compiler: str, flavour: str, tmp_path: Pa
         ("SDT_PROBE8(queue, , , put, p)", "SDT_PROBE8"),
     ],
 )
-def test_likely_mistakes_do_not_compile(
+def test_sdt_probes_with_wrong_arguments_do_not_compile(
     compiler: str, site: str, message: str, tmp_path: Path
 ) -> None:
     """Too many arguments, no arguments, and arguments in the wrong order are compile errors."""

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from nativeprograms import build_programs
+from nativeprograms import build_native_programs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
@@ -29,7 +29,7 @@ def select_copies_compiler(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def build_library() -> None:
     """Build libkmarkers.a."""
-    build_programs(LIBRARY.name)
+    build_native_programs(LIBRARY.name)
 
 
 # The maximum number of sites that gcc may merge; the program has about 50 sites.
@@ -48,7 +48,9 @@ def build_program_with_library(compiler: str, level: str, source: Path, where: P
 
 @pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("level", LEVELS)
-def test_hits_are_reported_for_their_own_site(compiler: str, level: str, tmp_path: Path) -> None:
+def test_each_sdt_hit_is_reported_for_its_own_site(
+    compiler: str, level: str, tmp_path: Path
+) -> None:
     """Each hit is reported for its own site, although compilers copy functions and could merge
     sites."""
     program = build_program_with_library(

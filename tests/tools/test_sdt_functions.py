@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nativeprograms import build_programs
+from nativeprograms import build_native_programs
 from test_sdt_copies import LIBRARY, build_program_with_library
 
 SOURCE = """
@@ -61,7 +61,7 @@ def build_program_with_functions(tmp_path_factory: pytest.TempPathFactory) -> Pa
     """Build a program as users do."""
     where = tmp_path_factory.mktemp("functions")
     (where / "program.c").write_text(SOURCE)
-    build_programs(LIBRARY.name)
+    build_native_programs(LIBRARY.name)
     return build_program_with_library("gcc", "-O2", where / "program.c", where)
 
 

@@ -19,7 +19,7 @@ CONFIG = "CONFIG_TRACEPOINTS=y\nCONFIG_UPROBES=y\nCONFIG_ARCH_SUPPORTS_UPROBES=y
 REMEDY = "run scripts/setup --tools"
 
 
-def run_reader(where: Path, *words: str | Path) -> str:
+def run_program_with_home(where: Path, *words: str | Path) -> str:
     """Run a program, such as a reader of SDT notes, with `where` as home directory. Return its
     output, or skip the test if the program is missing."""
     reader = str(words[0])
@@ -46,20 +46,22 @@ def build_program_with_notes(request: pytest.FixtureRequest, tmp_path: Path) -> 
     return program
 
 
-def test_perf_finds_notes(program: Path, tmp_path: Path) -> None:
-    run_reader(tmp_path, "perf", "buildid-cache", "--add", program)
-    found = re.findall(r"\bsdt_notes:(\w+)", run_reader(tmp_path, "perf", "list", "sdt"))
+def test_perf_finds_sdt_notes(program: Path, tmp_path: Path) -> None:
+    run_program_with_home(tmp_path, "perf", "buildid-cache", "--add", program)
+    found = re.findall(r"\bsdt_notes:(\w+)", run_program_with_home(tmp_path, "perf", "list", "sdt"))
     assert sorted(set(found)) == PROBES
 
 
-def test_bpftrace_finds_notes(program: Path, tmp_path: Path) -> None:
-    listed = run_reader(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
+def test_bpftrace_finds_sdt_notes(program: Path, tmp_path: Path) -> None:
+    listed = run_program_with_home(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
     assert sorted(set(listed)) == [f"usdt:{program}:notes:{name}" for name in PROBES]
 
 
-def test_gdb_finds_notes(program: Path, tmp_path: Path) -> None:
+def test_gdb_finds_sdt_notes(program: Path, tmp_path: Path) -> None:
     """gdb lists all sites of a probe, each with another address."""
-    listed = run_reader(tmp_path, "gdb", "-nx", "-batch", "-ex", "info probes stap", program)
+    listed = run_program_with_home(
+        tmp_path, "gdb", "-nx", "-batch", "-ex", "info probes stap", program
+    )
     found = re.findall(r"^stap +notes +(\w+) +(0x[0-9a-f]+) ", listed, re.M)
     assert [name for name, _ in sorted(found)] == sorted([*PROBES, "nested"])
     assert len({address for _, address in found}) == len(found)
@@ -74,11 +76,13 @@ def list_systemtap_marks(program: Path, where: Path) -> dict[str, list[str]]:
     (kernel / "include" / "config" / "kernel.release").write_text("6.1.0\n")
     for name in ("Makefile", "Module.symvers"):
         (kernel / name).touch()
-    listed = run_reader(where, "stap", "-r", kernel, "-L", f'process("{program}").mark("*")')
+    listed = run_program_with_home(
+        where, "stap", "-r", kernel, "-L", f'process("{program}").mark("*")'
+    )
     return {mark: tail.split() for mark, tail in re.findall(r'\.mark\("(\w+)"\)(.*)', listed)}
 
 
-def test_systemtap_finds_notes_and_arguments(program: Path, tmp_path: Path) -> None:
+def test_systemtap_finds_sdt_notes_and_arguments(program: Path, tmp_path: Path) -> None:
     marks = list_systemtap_marks(program, tmp_path)
     assert sorted(marks) == PROBES
     assert [len(marks[name]) for name in PROBES] == [3, 2, 0, 7, 7, 4]
@@ -132,7 +136,7 @@ VALUES = {
 
 @pytest.mark.parametrize("options", ["-O1 -no-pie", "-O2 -fPIE -pie", "-O0 -fPIE -pie"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> None:
+def test_gdb_reads_arguments_of_sdt_notes(compiler: str, options: str, tmp_path: Path) -> None:
     """gdb reads arguments, also static variables with the same name in two files, and thread-local
     variables."""
     if not shutil.which(compiler):
@@ -148,6 +152,8 @@ def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> Non
         wanted = "".join(f", (long)$_probe_arg{i}" for i in range(len(values)))
         steps += [f'printf "{name}:{" %ld" * len(values)}\\n"{wanted}', "continue"]
     commands = [word for step in steps for word in ("-ex", step)]
-    said_lines = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
+    said_lines = run_program_with_home(
+        tmp_path, "gdb", "-nx", "-batch", *commands, program
+    ).splitlines()
     for name, values in VALUES.items():
         assert f"{name}: {' '.join(map(str, values))}" in said_lines

@@ -114,7 +114,7 @@ def test_kernel_and_modules_are_signed_and_the_key_is_removed(
     assert not list(laboratory.rglob("*.pem"))
 
 
-def test_options_enforce_verification_and_protect_variables(
+def test_qemu_options_enforce_secure_boot_and_protect_variables(
     laboratory: Path, steps: FakeSigningSteps
 ) -> None:
     boot_under_secure_boot(laboratory)
@@ -130,7 +130,9 @@ def test_options_enforce_verification_and_protect_variables(
     assert "readonly" not in variables
 
 
-def test_nothing_is_signed_without_the_option(laboratory: Path, steps: FakeSigningSteps) -> None:
+def test_unsigned_boot_signs_neither_kernel_nor_modules(
+    laboratory: Path, steps: FakeSigningSteps
+) -> None:
     assert boot_under_secure_boot(laboratory, signed=False).ok
     assert steps.names == ["MAKE_KEY"]
 
@@ -219,7 +221,7 @@ def test_missing_firmware_file_is_reported(laboratory: Path, steps: FakeSigningS
         boot_under_secure_boot(laboratory)
 
 
-def test_expected_console_text_ends_a_boot(laboratory: Path, steps: FakeSigningSteps) -> None:
+def test_boot_ends_at_the_expected_console_text(laboratory: Path, steps: FakeSigningSteps) -> None:
     script = f'echo "OVMF: {secureboot.REFUSAL}." >"$console"; exec sleep 1000'
     result = boot_under_secure_boot(laboratory, script, signed=False, until=secureboot.REFUSAL)
     assert result.seconds < 300
@@ -236,7 +238,7 @@ def test_expected_console_text_ends_a_boot(laboratory: Path, steps: FakeSigningS
         (f"{secureboot.REFUSAL}\nLinux version 6.1", "starts a kernel that it must refuse"),
     ],
 )
-def test_started_unsigned_kernel_fails_the_test(tmp_path: Path, console: str, why: str) -> None:
+def test_unsigned_kernel_that_starts_fails_the_test(tmp_path: Path, console: str, why: str) -> None:
     (tmp_path / "console.log").write_text(console)
     tally = check.judge_firmware_refusal(Result(out=tmp_path))
     assert not tally.passed

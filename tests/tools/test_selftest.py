@@ -180,7 +180,7 @@ def test_the_whole_interval_must_be_close_to_the_known_cost(
 
 
 @pytest.mark.parametrize(("variant", "said"), [("nops", UNCLEAR), ("chain-clone", FAIL)])
-def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: str) -> None:
+def test_unresolved_row_is_excused_only_by_clone_noise(variant: str, said: str) -> None:
     """For a row with a cost near zero, the verdict "unresolved" gives the outcome UNCLEAR, because
     the A/A clone may be noisy. For the row of the clone itself, this verdict is a failure."""
     row = Planted(variant, 0, 0, ("equivalent",))
@@ -188,7 +188,7 @@ def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: s
     assert outcome == said
 
 
-def make_self_test_tries(outcomes: str) -> list[JudgedRow]:
+def make_judged_tries(outcomes: str) -> list[JudgedRow]:
     """Return the tries of a row of the self-test, one for each letter: p for a passed, f for a
     failed, u for an unclear try."""
     row, words = Planted("add", 1, 1, ("differs",)), {"p": PASS, "f": FAIL, "u": UNCLEAR}
@@ -201,7 +201,7 @@ def make_self_test_tries(outcomes: str) -> list[JudgedRow]:
      ("f", FAIL), ("fuf", FAIL), ("ffuuf", FAIL)],
 )  # fmt: skip
 def test_a_row_fails_if_most_tries_fail_and_none_passes(outcomes: str, said: str) -> None:
-    assert choose_decisive_try(make_self_test_tries(outcomes)).outcome == said
+    assert choose_decisive_try(make_judged_tries(outcomes)).outcome == said
 
 
 def test_benchmark_of_known_costs_is_not_listed(native_programs: None) -> None:
@@ -228,7 +228,7 @@ def test_known_costs_are_measured_on_this_machine(
 
 def test_decisive_try_is_the_first_passed_or_the_last_of_its_outcome() -> None:
     for outcomes, index in (("fpup", 1), ("fuf", 2), ("uffuf", 4), ("ufu", 2), ("uf", 0)):
-        tries = make_self_test_tries(outcomes)
+        tries = make_judged_tries(outcomes)
         assert choose_decisive_try(tries) is tries[index], outcomes
 
 
@@ -278,7 +278,7 @@ def test_known_cost_may_be_a_range(
 @pytest.mark.parametrize(
     ("margin", "said"), [(1.0, PASS), (1.015, PASS), (0.985, PASS), (1.03, FAIL), (None, FAIL)]
 )
-def test_margin_of_the_chain_is_one_core_cycle(margin: float | None, said: str) -> None:
+def test_margin_of_the_variant_chain_is_one_core_cycle(margin: float | None, said: str) -> None:
     """A tick is 1.5 core cycles, so that a pass of 100 core cycles takes 66.7 ticks."""
     ticks = 100 / 1.5
     interval = Interval(ticks - 0.2, ticks + 0.4)

@@ -153,7 +153,7 @@ def test_next_setup_completes_a_killed_setup(checkout: Checkout, step: str) -> N
     assert checkout.log == [*before, "lab"]
 
 
-def test_an_incomplete_environment_is_rebuilt(checkout: Checkout) -> None:
+def test_incomplete_python_environment_is_rebuilt(checkout: Checkout) -> None:
     assert checkout.run_setup("--bench")[0] == 0
     (checkout.dir / "build/venv/.base").unlink()
     shutil.rmtree(checkout.dir / "build/venv/lib")

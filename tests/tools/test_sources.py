@@ -12,7 +12,7 @@ from kmtools.base.paths import get_cache_dir
 from kmtools.lab import sources
 
 
-def test_one_line_sources_are_parsed() -> None:
+def test_one_line_apt_sources_are_parsed() -> None:
     text = """\
 # deb mirror://commented bookworm main
 deb [arch=amd64 signed-by=/keys/a.gpg] mirror://a/debian bookworm main contrib # note
@@ -25,7 +25,7 @@ deb mirror://b/security bookworm-security main
     ]
 
 
-def test_deb822_sources_are_parsed() -> None:
+def test_deb822_apt_sources_are_parsed() -> None:
     text = """\
 Types: deb deb-src
 # a comment inside a stanza
@@ -114,7 +114,7 @@ def test_files_of_sources_are_read_in_the_order_of_apt(tmp_path: Path) -> None:
         (["one-updates", "other"], None, None),
     ],
 )
-def test_first_source_that_fits_the_release_is_chosen(
+def test_first_apt_source_with_the_release_is_chosen(
     listed: list[str], archive: int | None, security: int | None
 ) -> None:
     found = [sources.Source(f"mirror://{suite}", suite, ("x", "main")) for suite in listed]
@@ -152,7 +152,7 @@ def test_names_of_ubuntu_suites_begin_with_ubuntu() -> None:
     assert found == [True, False, False, False]
 
 
-def test_mirror_is_chosen_among_other_sources() -> None:
+def test_mirror_is_chosen_among_vendor_sources() -> None:
     found = [
         sources.Source("mirror://vendor", "bookworm", ("tools",)),
         sources.Source("mirror://a", "bookworm", ("main",), "/keys/a.gpg"),
@@ -198,7 +198,7 @@ def simulate_distro(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     return write_release_and_sources
 
 
-def test_suites_of_debian_come_from_debian(
+def test_debian_suites_use_archives_of_debian(
     tmp_path: Path,
     simulate_distro: Callable[[str, str], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -240,7 +240,7 @@ def test_unset_or_invalid_archive_variable_is_an_error(
             sources.find_mirror(suite)
 
 
-def test_suites_of_ubuntu_come_from_ubuntu(
+def test_ubuntu_suites_use_archives_of_ubuntu(
     simulate_distro: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KMARKERS_UBUNTU", "mirror://named/ubuntu")

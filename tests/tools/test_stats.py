@@ -272,7 +272,7 @@ def test_difference_between_layouts_is_not_taken_for_correlation() -> None:
         (make_alternating_runs(10, 4), 10, 31),
     ],
 )
-def test_ends_of_the_sign_test_interval_are_ranks(
+def test_ends_of_a_sign_test_interval_are_values_at_ranks(
     values: list[float], lo: float, hi: float
 ) -> None:
     assert stats.compute_sign_test_interval(make_slope_series(values, layouts=1)) == Interval(
@@ -308,7 +308,7 @@ def test_clock_resolution_needs_20_windows_without_a_flag(flagged: int, known: b
     assert stats.estimate_clock_resolution([s for s in samples * 4 if s.variant == "b"]) == {}
 
 
-def test_few_layouts_widen_the_interval() -> None:
+def test_few_code_layouts_widen_the_interval() -> None:
     values = np.tile([0.0, 0.0, 0.0, 1.0], 250)
     found = location.estimate_series_location(make_slope_series(values))
     assert found.interval.lo < 0 < 0.5 < found.interval.hi
@@ -378,7 +378,7 @@ def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int
 
 @pytest.mark.parametrize("name", ["calm", "tails", "correlated", "drifting"])
 @pytest.mark.parametrize(("effect", "verdict"), [(1.0, SLOWER), (-1.0, FASTER)])
-def test_true_difference_of_1_is_found(name: str, effect: float, verdict: str) -> None:
+def test_true_difference_of_one_tick_is_detected(name: str, effect: float, verdict: str) -> None:
     assert count_simulated_verdicts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
 
 
@@ -483,7 +483,7 @@ def make_group_with_margin(**more: object) -> verdicts.BenchmarkGroup:
         (-9.0, (-20.0, 0.0), None),
     ],
 )
-def test_mean_over_time_is_reported_if_beyond_the_margin(
+def test_mean_that_differs_from_the_median_is_reported(
     mean: float, ends: tuple[float, float], said: str | None
 ) -> None:
     one = Interval(0, 0)
@@ -541,7 +541,7 @@ BY_LAYOUTS = "code layouts differ, and more time does not help"
         ((-0.1, 0.25), (0.0, 0.25), ""),
     ],
 )
-def test_row_that_an_endless_run_leaves_unresolved_has_a_note(
+def test_row_that_more_time_cannot_resolve_has_a_note(
     wide: tuple[float, float], endless: tuple[float, float] | None, note: str
 ) -> None:
     """Both signs of the difference, 0.4 and -0.4, give the same note."""
@@ -698,7 +698,7 @@ def test_too_few_blocks_give_no_verdict() -> None:
 
 
 @pytest.mark.parametrize("still", [{}, {"x": 1}, {"none": 1, "none-clone": 1}])
-def test_zero_costs_are_reported_as_not_measured(still: dict[str, int]) -> None:
+def test_verdicts_on_zero_costs_are_withheld(still: dict[str, int]) -> None:
     """If the clock does not advance during the loops, or loops cost nothing, the verdict is
     withheld."""
     costs = {"none": 0, "none-clone": 0, "x": 0} | still
@@ -739,7 +739,7 @@ def test_exact_counts_are_compared_as_integers(cost: int, verdict: str, note: st
     assert x.delta_ci == Interval(cost - 3, cost - 3)
 
 
-def test_the_note_says_how_often_sites_of_an_operation_run() -> None:
+def test_note_has_the_hits_of_sites_per_operation() -> None:
     samples = make_exact_samples({"none": 3, "none-clone": 3, "x": 5})
     env = {f"hits:{samples[0].benchmark}:x": "4 in an operation, 9 in a second"}
     found = {

@@ -69,7 +69,7 @@ def make_variant_patterns() -> list[str]:
 
 
 @pytest.fixture(name="steer")
-def make_steering_with_events(
+def make_simulated_benchmark_chooser(
     monkeypatch: pytest.MonkeyPatch,
     events: list[tuple[str, dict[str, Any]]],
     variants: list[str],
@@ -121,7 +121,7 @@ def test_run_ends_when_the_rows_of_chosen_variants_are_resolved(
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (1, 1)
 
 
-def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: ChooseBenchmarks) -> None:
+def test_verdict_differs_ends_the_benchmark(tmp_path: Path, steer: ChooseBenchmarks) -> None:
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "choose_benchmarks": steer}
     assert native.measure_processes(raw, benchmarks=["margin"], **words) == 16
@@ -136,7 +136,7 @@ def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: ChooseBenchm
     assert native.measure_processes(raw, benchmarks=["plain"], **words) == 16
 
 
-def test_layout_effects_do_not_prolong_a_benchmark(
+def test_effects_of_code_layouts_do_not_prolong_a_benchmark(
     tmp_path: Path, steer: ChooseBenchmarks, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     """If only more code layouts could resolve a row, more processes are useless, and the run ends.
@@ -182,7 +182,7 @@ def test_resumed_run_repeats_the_same_interim_evaluations(
     assert counts == {"plain": 16, "close": 20}
 
 
-def test_error_probabilities_of_interim_looks_sum_to_the_total() -> None:
+def test_error_probabilities_of_interim_looks_sum_to_alpha() -> None:
     assert sum(stopping.LOOKS.values()) == pytest.approx(location.ERROR_PROBABILITY)
     assert [stopping.get_look_error_probability(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
@@ -304,7 +304,7 @@ def test_interim_look_prints_the_number_of_resolved_rows(
     )
 
 
-def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> None:
+def test_pilot_prints_a_range_of_detectable_differences() -> None:
     """If a clone has no noise, the smallest detectable difference is the margin. For four
     benchmarks, the third smallest difference is printed as the middle difference."""
     margins = {"e": 3.0, "a": 1.23456, "d": 0.5, "c": 2.0}

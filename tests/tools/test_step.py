@@ -18,18 +18,18 @@ PROMPT = "    press Enter"
 STOP = re.compile(r"^(\S.*?) {2,}((?:[0-9a-f]{2} ){5}) +(.*)$", re.MULTILINE)
 
 
-def parse_stops(output: str) -> dict[str, tuple[list[str], str]]:
+def parse_bytes_and_event_of_stops(output: str) -> dict[str, tuple[list[str], str]]:
     """Return the five bytes of the instruction and what happened at each stop, keyed by the title
     of the stop."""
     return {title: (shown.split(), what) for title, shown, what in STOP.findall(output)}
 
 
-def test_bytes_are_replaced_in_three_rounds() -> None:
+def test_instruction_bytes_are_replaced_in_three_rounds() -> None:
     """The first byte of the nop is int3 while the other bytes are replaced. From round 1 on, the
     thread that executes the instruction jumps."""
     done = run_kmbench("step")
     assert done.returncode == 0, done.stderr
-    stops = parse_stops(done.stdout)
+    stops = parse_bytes_and_event_of_stops(done.stdout)
     assert list(stops) == [
         "before",
         "round 1: first byte is int3",
@@ -56,12 +56,12 @@ def find_jump_target(code: list[str]) -> int:
     return len(code) + int.from_bytes(bytes.fromhex("".join(code[1:])), "little", signed=True)
 
 
-def test_without_int3_a_torn_jump_leaves_the_code() -> None:
+def test_partly_written_jump_leaves_the_code_without_int3() -> None:
     """In two of the five states between old and new bytes, the jump leads to an address without
     code."""
     done = run_kmbench("step", "--without-int3")
     assert done.returncode == 0, done.stderr
-    stops = parse_stops(done.stdout)
+    stops = parse_bytes_and_event_of_stops(done.stdout)
     assert list(stops) == ["before", *(f"byte {number} is new" for number in range(1, 6))]
     code = [shown for shown, _ in stops.values()]
     assert code[0] == ["0f", "1f", "44", "00", "00"] and code[5] == ["e9", "0b", "00", "00", "00"]
@@ -95,7 +95,7 @@ def test_unknown_argument_of_step_is_refused(words: list[str], unknown: str) -> 
 
 @pytest.mark.parametrize(("words", "stops"), [((), 4), (("--without-int3",), 6)])
 @pytest.mark.parametrize("answer", [b"\n", b"yes\n", b"\x04"])
-def test_each_stop_is_printed_before_kmbench_waits(
+def test_each_stop_of_a_step_is_printed_before_kmbench_waits(
     words: tuple[str, ...], stops: int, answer: bytes
 ) -> None:
     """If stdin is a terminal, kmbench waits at each stop for a line or the end of input, so that a
@@ -118,8 +118,8 @@ def test_each_stop_is_printed_before_kmbench_waits(
             os.write(main, answer)
             # After the end of input, kmbench waits at no further stop.
             if answer != b"\x04":
-                assert len(parse_stops(shown.replace(PROMPT, ""))) == number + 1
+                assert len(parse_bytes_and_event_of_stops(shown.replace(PROMPT, ""))) == number + 1
         process.stdout.read()
         os.close(main)
     assert process.returncode == 0
-    assert len(parse_stops(shown.replace(PROMPT, ""))) == stops
+    assert len(parse_bytes_and_event_of_stops(shown.replace(PROMPT, ""))) == stops

@@ -127,13 +127,13 @@ def test_headers_compile_with_strict_options_without_warnings(
 
 
 @pytest.mark.parametrize("dialect", ["c99", "c11", "c17"])
-def test_notes_compile_in_every_dialect(compiler: str, dialect: str, tmp_path: Path) -> None:
+def test_sdt_notes_compile_in_every_dialect(compiler: str, dialect: str, tmp_path: Path) -> None:
     assert not list_compile_messages(
         [compiler, *FLAGS, f"-std={dialect}", *STRICT], NOTES, tmp_path
     )
 
 
-def test_notes_compile_without_optimisation(compiler: str, tmp_path: Path) -> None:
+def test_sdt_notes_compile_without_optimisation(compiler: str, tmp_path: Path) -> None:
     assert not list_compile_messages(
         [compiler, *FLAGS, "-std=gnu11", "-O0", *STRICT], NOTES, tmp_path
     )
@@ -161,7 +161,7 @@ def test_first_compiler_error_explains_the_unsupported_option(
     assert WRONG[option] in found[0]
 
 
-def test_a_flavour_needs_the_gnu_dialect(tmp_path: Path) -> None:
+def test_sdt_probe_with_a_flavour_needs_the_gnu_dialect(tmp_path: Path) -> None:
     source = f"{NOTES}void f(void);\nvoid f(void) {{ SDT_PROBE_FLAVOUR(note, p, , , none); }}\n"
     (found,) = list_compile_messages(["gcc", *FLAGS, "-std=c11"], source, tmp_path)
     assert "SDT_PROBE_FLAVOUR() needs a GNU dialect, such as -std=gnu11: in other dialects" in found

@@ -25,7 +25,7 @@ from verdictrows import make_result
 CONTINUED = 99
 
 
-def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
+def test_kmbench_lists_benchmarks_of_published_rows(native_programs: None) -> None:
     """kmbench lists each benchmark and variant that repeats a published measurement in user
     space."""
     lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
@@ -34,7 +34,7 @@ def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
 
 
 @pytest.mark.long
-def test_successors_measured_in_object_files_exist() -> None:
+def test_published_rows_are_measured_in_object_files() -> None:
     rows = objects.measure_object_sizes()
     assert published.find_missing_successors(rows, "objects") == []
     assert rows["call-sites", "recorded-entries"] > 100
@@ -66,7 +66,7 @@ def test_99_of_111_published_rows_are_measured_again() -> None:
         (None, 40.0, False),
     ],
 )
-def test_stated_delta_is_wrong_by_a_unit_of_its_last_digit(
+def test_published_delta_off_by_its_last_digit_is_wrong(
     stated: str | None, delta: float | None, wrong: bool
 ) -> None:
     one = replace(
@@ -79,14 +79,14 @@ def test_stated_delta_is_wrong_by_a_unit_of_its_last_digit(
     assert entry["delta_stated"] == (None if stated is None else float(stated))
 
 
-def test_published_total_is_divided_by_its_loops() -> None:
+def test_published_total_is_divided_by_its_loop_count() -> None:
     row = {"total_cycles": "300157", "loops": "100000", "published": "3.00", "unit": "cycles/call"}
     assert published.parse_published_value(row) == (3.00157, "cycles/loop")
     for lacking in ("total_cycles", "loops"):
         assert published.parse_published_value(row | {lacking: ""}) == (3.0, "cycles/call")
 
 
-def test_published_numbers_of_a_tier_are_in_the_entry_of_a_result() -> None:
+def test_result_entry_has_published_numbers_of_its_tier() -> None:
     """The delta of 2006 is 4.003164 - 1.5026497. A published row is left out of results in user
     space if the benchmark measures something else in user space."""
     ancestors = published.read_ancestors()
@@ -164,7 +164,7 @@ def test_disassembly_includes_out_of_line_code() -> None:
         (".comment", None), (".debug_info", None), (".rela.text", None), (".eh_frame", None),
     ],
 )  # fmt: skip
-def test_section_belongs_to_a_part_of_the_object(section: str, part: str | None) -> None:
+def test_elf_section_belongs_to_a_part_of_the_object(section: str, part: str | None) -> None:
     assert objects.find_object_part(section) == part
 
 

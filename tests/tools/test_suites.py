@@ -44,7 +44,7 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.Signals) -> None:
+def require_that_signal_ends_children(script: str, tmp_path: Path, number: signal.Signals) -> None:
     """Send signal `number` to a script that starts two processes. Both processes must end, and
     the script must print nothing."""
     beats = [tmp_path / f"beats.{process}" for process in (1, 2)]
@@ -66,7 +66,7 @@ def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_suite_leaves_no_child_process(tmp_path: Path, number: signal.Signals) -> None:
-    check_that_signal_ends_children(SCRIPT, tmp_path, number)
+    require_that_signal_ends_children(SCRIPT, tmp_path, number)
 
 
 # A script that reads the output of a shell, which writes until it is killed.
@@ -86,8 +86,10 @@ except KeyboardInterrupt as interrupt:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_interrupted_collecting_leaves_no_shell(tmp_path: Path, number: signal.Signals) -> None:
-    check_that_signal_ends_children(FETCHING, tmp_path, number)
+def test_interrupted_output_capture_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    require_that_signal_ends_children(FETCHING, tmp_path, number)
 
 
 # A script that runs a program that needs some time to clean up after SIGTERM.
@@ -173,15 +175,15 @@ def test_second_run_in_a_checkout_is_refused(
     assert suites.run_all_suites([good]) == Tally(1)
 
 
-def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> None:
-    def add_times(letter: str) -> None:
+def test_two_processes_keep_each_others_suite_times(tmp_path: Path) -> None:
+    def add_100_suite_times(letter: str) -> None:
         history = History(tmp_path / "times.json")
         for number in range(100):
             history.add_suite_run(f"{letter}{number}", 1.0, 1)
 
-    other = multiprocessing.get_context("fork").Process(target=add_times, args=("b",))
+    other = multiprocessing.get_context("fork").Process(target=add_100_suite_times, args=("b",))
     other.start()
-    add_times("a")
+    add_100_suite_times("a")
     other.join()
     known = History(tmp_path / "times.json")
     assert [
@@ -330,7 +332,7 @@ except KeyboardInterrupt as interrupt:
 def test_interrupted_second_process_leaves_no_child_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    check_that_signal_ends_children(LANES, tmp_path, number)
+    require_that_signal_ends_children(LANES, tmp_path, number)
 
 
 def test_unwritable_checkout_is_one_failure(
@@ -343,7 +345,7 @@ def test_unwritable_checkout_is_one_failure(
     assert "Not a directory" in capsys.readouterr().err
 
 
-def test_named_suites_use_long_settings() -> None:
+def test_suites_that_the_user_names_use_long_settings() -> None:
     sizes = {
         form: testkernel.choose_stress_settings(SuiteRequest(form))
         for form in ("named", "short", "full")
@@ -365,7 +367,7 @@ def test_network_driver_is_unpacked_for_the_guest(ending: str, tmp_path: Path) -
     assert target.copy_network_driver(kernel, tmp_path / "out").read_bytes() == content  # type: ignore[arg-type]
 
 
-def test_kernel_without_a_network_driver_cannot_be_a_machine(
+def test_kernel_without_a_network_driver_is_no_ssh_guest(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = catalogue.get_default_kernel_name()

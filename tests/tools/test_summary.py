@@ -32,8 +32,8 @@ SWITCH = ("arm-scaling", "batched", "switch", 0, 0, 0, 1, "", 100, 5000, "ticks"
 def make_small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a run with results of loops and of switching, and its report."""
     root = tmp_path_factory.mktemp("summary")
-    raw = rawdata.write_tier(root / "raw", 8, 1, rawdata.BENCHES[:1], emulated="0")
-    rawdata.write_raw(raw / "arm-scaling.csv", [SWITCH])
+    raw = rawdata.write_raw_folder(root / "raw", 8, 1, rawdata.BENCHES[:1], emulated="0")
+    rawdata.write_raw_csv(raw / "arm-scaling.csv", [SWITCH])
     path = root / "results" / "one"
     assert main(["collect", str(path), f"--raw=native={raw}"]) == 0
     assert main(["report", str(path), "--no-figures"]) == 0
@@ -53,7 +53,7 @@ def write_and_read_summary(directory: Path, value: object) -> Json:
     return summary.read_summary(directory)
 
 
-def test_summary_has_provenance(run: Path, full_summary: Json) -> None:
+def test_summary_has_version_seed_and_date(run: Path, full_summary: Json) -> None:
     assert summary.read_summary(run) == full_summary
     env = json.loads((run / "env.json").read_text())
     origin = full_summary["provenance"]

@@ -65,9 +65,9 @@ def make_stall_samples() -> list[Line]:
 @pytest.fixture(name="raw")
 def write_switching_samples(tmp_path: Path) -> Path:
     """Write a raw directory with samples of loops and of switching."""
-    path = rawdata.write_tier(tmp_path / "vm", 24, 1, rawdata.BENCHES[:1], emulated="1")
-    rawdata.write_raw(path / "arm-scaling.csv", make_scaling_samples())
-    rawdata.write_raw(path / "arm-stall.csv", make_stall_samples())
+    path = rawdata.write_raw_folder(tmp_path / "vm", 24, 1, rawdata.BENCHES[:1], emulated="1")
+    rawdata.write_raw_csv(path / "arm-scaling.csv", make_scaling_samples())
+    rawdata.write_raw_csv(path / "arm-stall.csv", make_stall_samples())
     return path
 
 
@@ -79,7 +79,7 @@ def collect_switching_run(raw: Path, tmp_path: Path) -> Path:
     return path
 
 
-def analyse_run(run: Path) -> list[switching.SwitchPoint]:
+def compute_switching_points(run: Path) -> list[switching.SwitchPoint]:
     """Return the medians of switching in the run."""
     env = rundir.read_env(run / "env.json")
     return switching.compute_switching_medians(
@@ -88,13 +88,15 @@ def analyse_run(run: Path) -> list[switching.SwitchPoint]:
 
 
 def test_switching_results_have_medians_and_units(run: Path) -> None:
-    found = switching.find_switch_point(analyse_run(run), "arm-scaling", "batched", 10_000)
+    found = switching.find_switch_point(
+        compute_switching_points(run), "arm-scaling", "batched", 10_000
+    )
     assert found is not None
     assert found.n == BLOCKS
     assert found.median == 1000 + 30 * 10_000 + 3.5
     assert found.unit == rundir.UNIT_EMULATED
     rounds = switching.find_switch_point(
-        analyse_run(run), "arm-scaling", switching.ROUND_COUNT, 10_000
+        compute_switching_points(run), "arm-scaling", switching.ROUND_COUNT, 10_000
     )
     assert rounds is not None
     assert (rounds.median, rounds.unit) == (3, "rounds")
@@ -122,14 +124,14 @@ def test_switching_medians_are_ordered_by_tier_kernel_benchmark_and_sites() -> N
 
 
 def test_switching_table_has_ratios_parts_and_gaps(run: Path) -> None:
-    heads, rows = switchtable.make_switch_time_rows(analyse_run(run))
+    heads, rows = switchtable.make_switch_time_rows(compute_switching_points(run))
     assert heads[1:] == ["1", "100", "10,000", "ratio to one batch at 10,000"]
     ratios = {row[0]: row[-1] for row in rows}
     assert ratios["ours, one batch"] == "1.000"
     assert ratios["one static key"] == "99.67"
-    _, parts = switchtable.make_batch_part_rows(analyse_run(run))
+    _, parts = switchtable.make_batch_part_rows(compute_switching_points(run))
     assert parts[-1] == ["round count of the batch", "3", "3", "3"]
-    _, stalls = switchtable.make_stall_rows(analyse_run(run))
+    _, stalls = switchtable.make_stall_rows(compute_switching_points(run))
     assert [row[0] for row in stalls] == [
         "ours, one batch",
         "stop_machine (in a buffer)",
@@ -145,7 +147,7 @@ def list_limit_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
 
 
 def test_simulated_switching_is_within_all_limits(run: Path) -> None:
-    assert list_limit_outcomes(analyse_run(run)) == {
+    assert list_limit_outcomes(compute_switching_points(run)) == {
         "rounds of a batch of any size": "kept",
         "one static key / one batch": "kept",
         "switched one by one / one batch": "kept",
@@ -161,10 +163,12 @@ def test_simulated_switching_is_within_all_limits(run: Path) -> None:
         ("switched one by one / one batch", "one-by-one", 0.99 * 301_003.5),
     ],
 )
-def test_exceeded_limit_is_broken(run: Path, words: str, variant: str, median: float) -> None:
+def test_switching_beyond_a_limit_is_reported_as_broken(
+    run: Path, words: str, variant: str, median: float
+) -> None:
     changed = [
         dataclasses.replace(p, median=median) if p.variant == variant else p
-        for p in analyse_run(run)
+        for p in compute_switching_points(run)
     ]
     assert list_limit_outcomes(changed)[words] == "BROKEN"
 
@@ -185,7 +189,7 @@ GAP = "gap of a batch / gap of its interrupts alone"
 def test_outcome_of_the_gap_is_unresolved_if_the_limit_is_inside_the_interval(
     run: Path, gap: float, half_width: float, outcome: str
 ) -> None:
-    points = analyse_run(run)
+    points = compute_switching_points(run)
     interrupts = switching.find_switch_point(points, "arm-stall", "interrupts-stall", 10_000)
     assert interrupts is not None
     unit = interrupts.median
@@ -240,11 +244,11 @@ def simulate_native_switching(
                 where = (0, block, 0, 1, "", sites)
                 ticks = round(fixed + each * sites)
                 lines.append(("arm-scaling", variant, "switch", *where, ticks, "ticks", "", ""))
-    path = rawdata.write_tier(tmp_path / "native", 24, 1, rawdata.BENCHES[:1])
-    rawdata.write_raw(path / "arm-scaling.csv", lines)
+    path = rawdata.write_raw_folder(tmp_path / "native", 24, 1, rawdata.BENCHES[:1])
+    rawdata.write_raw_csv(path / "arm-scaling.csv", lines)
     run = tmp_path / "results" / "native"
     assert main(["collect", str(run), f"--raw=native={path}"]) == 0
-    return analyse_run(run)
+    return compute_switching_points(run)
 
 
 STORED, ROUNDED, MILLION = (
@@ -254,7 +258,7 @@ STORED, ROUNDED, MILLION = (
 )
 
 
-def test_native_limits_are_ratios_within_a_run(tmp_path: Path) -> None:
+def test_slower_machine_keeps_the_native_switching_limits(tmp_path: Path) -> None:
     """A machine that is three times slower keeps the limits, too."""
     kept = dict.fromkeys((STORED, ROUNDED, MILLION), "kept")
     assert list_limit_outcomes(simulate_native_switching(tmp_path / "a")) == kept
@@ -298,7 +302,9 @@ def test_noisy_medians_do_not_break_a_limit(
     assert list_limit_outcomes(points)[STORED] == outcome
 
 
-def make_point(variant: str, sites: int, median: float, *ends: float) -> switching.SwitchPoint:
+def make_switching_point(
+    variant: str, sites: int, median: float, *ends: float
+) -> switching.SwitchPoint:
     """Return the time of a switch, or a gap or a number of rounds, with an interval of no width, or
     with the ends `ends`."""
     stall, rounds = variant.endswith("-stall"), variant == switching.ROUND_COUNT
@@ -349,8 +355,8 @@ def test_value_at_its_limit_keeps_the_limit(
     share `beyond` of its value, they do not."""
     sign = -1 if "least" in bound else 1
     first, *others = points
-    measured = [make_point(*first[:2], first[2] * (1 + sign * beyond))]
-    measured += [make_point(*one) for one in others]
+    measured = [make_switching_point(*first[:2], first[2] * (1 + sign * beyond))]
+    measured += [make_switching_point(*one) for one in others]
     (limit,) = (one for one in switching.LIMITS if (one.tier, one.words) == (tier, words))
     value = f"{float(bound.rpartition(' ')[2]) * (1 + sign * beyond):.4g}"
     outcome = "BROKEN" if beyond else "kept"
@@ -371,19 +377,25 @@ def test_value_at_its_limit_keeps_the_limit(
 def test_limit_equal_to_an_end_of_the_interval_is_resolved(
     ours: float, ends: tuple[float, float], strict: bool, outcome: str
 ) -> None:
-    points = [make_point(STALLS[0], 10_000, ours, *ends), make_point(STALLS[1], 10_000, 1)]
+    points = [
+        make_switching_point(STALLS[0], 10_000, ours, *ends),
+        make_switching_point(STALLS[1], 10_000, 1),
+    ]
     limit = switching.SwitchingLimit(
         "vm", "x", switching.compute_gap_to_interrupts_ratio, True, 2, strict
     )
     assert limit.make_table_row(points) == ["x", "at most 2", f"{ours:g}", outcome]
 
 
-def test_range_of_a_measure_has_the_extreme_quotients() -> None:
+def test_range_of_a_quotient_has_its_extreme_values() -> None:
     """The gaps are 6 to 12 and 2 to 3. If the divisor may be zero, there is no upper bound. Points
     that the measure does not need have no effect."""
     ratio = switching.compute_gap_to_interrupts_ratio
-    own, other = make_point(STALLS[0], 10_000, 8, 6, 12), make_point(STALLS[1], 10_000, 2, 2, 3)
-    unused = make_point("idle-stall", 10_000, 1, -math.inf, math.inf)
+    own, other = (
+        make_switching_point(STALLS[0], 10_000, 8, 6, 12),
+        make_switching_point(STALLS[1], 10_000, 2, 2, 3),
+    )
+    unused = make_switching_point("idle-stall", 10_000, 1, -math.inf, math.inf)
     assert switching.compute_measure_range(ratio, [unused, own, other]) == Interval(2, 6)
     low = replace(other, ci=Interval(0, 3))
     assert switching.compute_measure_range(ratio, [own, low]) == Interval(2, math.inf)
@@ -406,38 +418,41 @@ def test_quotient_of_an_unknown_time_or_by_zero_is_unknown(
     dividend: float | None, divisor: float | None, found: float | None
 ) -> None:
     assert switching.divide_if_known(dividend, divisor) == found
-    batch = [make_point("one-by-one", 10_000, 6), make_point(BATCH, 10_000, 0)]
+    batch = [make_switching_point("one-by-one", 10_000, 6), make_switching_point(BATCH, 10_000, 0)]
     assert switching.make_batch_ratio_function("one-by-one")(batch) is None
 
 
 def test_largest_round_count_is_over_all_batch_sizes() -> None:
     points = [
-        make_point(switching.ROUND_COUNT, n, rounds) for n, rounds in ((1, 3), (9, 5), (99, 4))
+        make_switching_point(switching.ROUND_COUNT, n, rounds)
+        for n, rounds in ((1, 3), (9, 5), (99, 4))
     ]
-    assert switching.find_largest_round_count([make_point(BATCH, 1, 99), *points]) == 5
-    assert switching.find_largest_round_count([make_point(BATCH, 1, 99)]) is None
+    assert switching.find_largest_round_count([make_switching_point(BATCH, 1, 99), *points]) == 5
+    assert switching.find_largest_round_count([make_switching_point(BATCH, 1, 99)]) is None
 
 
 @pytest.mark.parametrize(
     ("rounds", "low", "outcome", "look"),
     [(3, 3, "kept", "equivalent"), (4, 4, "BROKEN", "slower"), (4, 2, "unresolved", "unresolved")],
 )
-def test_outcome_of_a_limit_has_a_colour_on_the_page(
+def test_outcome_of_a_switching_limit_has_a_colour(
     rounds: int, low: int, outcome: str, look: str
 ) -> None:
-    page = restable.render_limits_html([make_point(switching.ROUND_COUNT, 1, rounds, low, rounds)])
+    page = restable.render_limits_html(
+        [make_switching_point(switching.ROUND_COUNT, 1, rounds, low, rounds)]
+    )
     assert f'<td class="v {look}">{outcome}</td></tr>' in page and page.count("</tr>") == 2
 
 
 def test_unbounded_interval_of_a_switch_is_null_in_json() -> None:
-    point = make_point("batched-stall", 10, 7.5, -math.inf, math.inf)
+    point = make_switching_point("batched-stall", 10, 7.5, -math.inf, math.inf)
     assert point.to_json_entry() == {
         "tier": "vm", "kernel": "k", "benchmark": "arm-stall", "variant": "batched-stall",
         "measured": "gap", "sites": 10, "unit": "ticks", "n": 8, "median": 7.5, "ci_lo": None,
         "ci_hi": None,
     }  # fmt: skip
     assert (point.method, point.is_time) == ("batched", False)
-    bounded = make_point(BATCH, 10, 7.5, 7.0, 8.0)
+    bounded = make_switching_point(BATCH, 10, 7.5, 7.0, 8.0)
     assert (bounded.method, bounded.is_time) == ("batched", True)
     assert (bounded.to_json_entry()["ci_lo"], bounded.to_json_entry()["ci_hi"]) == (7, 8)
 
@@ -502,7 +517,7 @@ def test_report_of_switching_alone_ends_with_the_times(
 def test_truncated_samples_are_refused(
     raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rawdata.write_raw(raw / "arm-scaling.csv", make_scaling_samples()[:-1])
+    rawdata.write_raw_csv(raw / "arm-scaling.csv", make_scaling_samples()[:-1])
     assert main(["collect", str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
     assert "truncated" in capsys.readouterr().err
 
@@ -562,7 +577,7 @@ def test_switching_table_without_other_methods_has_no_ratio() -> None:
     )  # fmt: skip
 
 
-def test_parts_of_a_batch_are_divided_by_the_sites() -> None:
+def test_times_of_batch_parts_are_divided_by_the_sites() -> None:
     points = [
         make_time_point("batched", 100, 900.0),
         make_time_point("batched", 10, 100.0),

@@ -30,7 +30,7 @@ BENCH = rawdata.BENCHES[:1]
 
 def make_bench_debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
     """Make a directory like the directory of the benchmarks in debugfs."""
-    raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0", cpu_model="A CPU")
+    raw = rawdata.write_raw_folder(path / "raw", 8, 1, BENCH, emulated="0", cpu_model="A CPU")
     bench = path / "bench"
     for name in ("empty-loop", "never-ran"):
         (bench / name).mkdir(parents=True)
@@ -113,9 +113,7 @@ def test_invalid_ssh_host_is_refused(
         ("ssh://me@host:23/x", [*fetch.SSH, "-p", "23", "-l", "me", "host", "sh -s"], "/x"),
     ],
 )
-def test_source_of_samples_is_debugfs_or_a_folder(
-    source: str, words: list[str], folder: str
-) -> None:
+def test_samples_come_from_debugfs_or_a_folder(source: str, words: list[str], folder: str) -> None:
     assert fetch.parse_sample_source(source) == (words, folder)
 
 
@@ -148,7 +146,7 @@ def test_machine_may_send_up_to_the_size_limit(monkeypatch: pytest.MonkeyPatch, 
 
 def make_sample_archive(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
     """Make a tar archive of samples; change() modifies its members."""
-    raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0")
+    raw = rawdata.write_raw_folder(path / "raw", 8, 1, BENCH, emulated="0")
     with tarfile.open(path / "raw.tar", "w") as archive:
         for file in sorted(raw.iterdir()):
             info = tarfile.TarInfo(file.name)
@@ -164,7 +162,7 @@ def test_samples_of_one_tier_in_two_kernels_are_kept_apart(tmp_path: Path) -> No
     earlier one in these folders."""
     archives = []
     for kernel in ("6.1", "6.2"):
-        raw = rawdata.write_tier(tmp_path / kernel, 8, 1, BENCH, emulated="0", kernel=kernel)
+        raw = rawdata.write_raw_folder(tmp_path / kernel, 8, 1, BENCH, emulated="0", kernel=kernel)
         archives.append(f"--archive=vm={tmp_path / kernel}.tar")
         with tarfile.open(f"{tmp_path / kernel}.tar", "w") as archive:
             for file in sorted(raw.iterdir()):
@@ -332,7 +330,7 @@ def test_an_interrupted_measurement_leaves_no_process(
     assert not any(map(is_process_running, children)) and not (folder / "raw.tar").exists()
 
 
-def clean_work_directory(folder: Path) -> int:
+def run_measure_script_clean(folder: Path) -> int:
     """Call `measure.sh clean`, which ends remaining processes; return its exit code."""
     return subprocess.run(
         [*make_measure_command(folder)[:4], "clean", str(folder)], check=False
@@ -340,7 +338,7 @@ def clean_work_directory(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("guard_lives", [False, True])
-def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_lives: bool) -> None:
+def test_clean_ends_processes_without_the_guard_process(tmp_path: Path, guard_lives: bool) -> None:
     """`clean` ends the processes also if the guard process of the measurement was killed."""
     folder = make_directory_of_endless_program(tmp_path)
     with subprocess.Popen(make_measure_command(folder), start_new_session=True) as running:
@@ -351,7 +349,7 @@ def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_l
             running.kill()
             running.wait(WAIT_SECONDS)
             assert all(map(is_process_running, children))
-        assert clean_work_directory(folder) == 0
+        assert run_measure_script_clean(folder) == 0
         assert running.wait(WAIT_SECONDS) != 0
     assert not any(map(is_process_running, children)) and not (folder / "raw.tar").exists()
 
@@ -362,7 +360,7 @@ def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as stranger:
         (folder / "job").write_text(f"{stranger.pid} 1\n")
         (folder / "alive").write_text(f"{stranger.pid} 1\n")
-        assert clean_work_directory(folder) == 0
+        assert run_measure_script_clean(folder) == 0
         assert is_process_running(stranger.pid)
         stranger.kill()
 
@@ -398,7 +396,7 @@ def test_reason_of_an_interrupted_measurement_is_printed(tmp_path: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = f"measure: the measurement in {folder} was interrupted, perhaps at its time limit\n"
     assert (done.returncode, done.stderr) == (124, said)
-    assert clean_work_directory(folder) == 0
+    assert run_measure_script_clean(folder) == 0
 
 
 @pytest.mark.parametrize(

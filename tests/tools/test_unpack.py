@@ -120,24 +120,24 @@ def test_kernels_are_listed_with_their_versions(
     ]
     monkeypatch.setattr(catalogue, "load_kernel_entries", lambda: [ENTRY, *others])
 
-    def read_kernel_table() -> list[list[str]]:
+    def print_and_read_kernel_list() -> list[list[str]]:
         kernels.print_kernel_table()
         return [line.split() for line in capsys.readouterr().out.splitlines()]
 
     head = ["NAME", "SUITE", "VERSION", "UNPACKED", "QEMU"]
-    assert read_kernel_table() == [
+    assert print_and_read_kernel_list() == [
         *(head, ["k", "s", "?", "no", "emulator"], ["gone", "s", "?", "no", "emulator"]),
         *(["built", "s", "?", "no", "emulator"], ["nothing", "s", "?", "no", "emulator"]),
         ["t", "t", "?", "no", "emulator"],
     ]
     PrivateApt("s").update_package_lists()
-    assert [row[2] for row in read_kernel_table()[1:]] == ["2", "gone", "1", "gone", "?"]
+    assert [row[2] for row in print_and_read_kernel_list()[1:]] == ["2", "gone", "1", "gone", "?"]
     (mirror.dir.parent / "bin/apt-cache").write_text("#!/bin/sh\nexit 100\n")
-    assert [row[2] for row in read_kernel_table()[1:]] == ["?"] * 5
+    assert [row[2] for row in print_and_read_kernel_list()[1:]] == ["?"] * 5
     tree = catalogue.get_kernel_dir("k")
     tree.mkdir(parents=True)
     catalogue.Kernel("k", "s", "p", "7", "6.1.0-7", "v").save_kernel_record(tree)
-    assert read_kernel_table()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
+    assert print_and_read_kernel_list()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
 
 
 def test_kernel_image_is_found_in_boot_or_in_the_module_directory(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_tree_of_a_suite_is_kept_until_no_command_runs_in_it(
         ([], {"sh": "dash", "awk": "mawk"}),
     ],
 )
-def test_links_of_package_scripts_are_made(
+def test_links_that_package_scripts_would_make_are_made(
     folder: Path, programs: list[str], links: dict[str, str]
 ) -> None:
     """The newest compiler is linked as gcc. Existing programs and device nodes are kept."""
@@ -277,7 +277,7 @@ def test_trees_have_a_merged_usr_and_no_documentation(mirror: FakeMirror, tmp_pa
     order: list[str] = []
     unpack_package = unpack.unpack_package
 
-    def record_order(deb: Path, tree: Path) -> None:
+    def record_order_of_packages(deb: Path, tree: Path) -> None:
         order.append(deb.name)
         unpack_package(deb, tree)
 
@@ -285,7 +285,7 @@ def test_trees_have_a_merged_usr_and_no_documentation(mirror: FakeMirror, tmp_pa
     tree = tmp_path / "tree"
     tree.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unpack, "unpack_package", record_order)
+        patch.setattr(unpack, "unpack_package", record_order_of_packages)
         unpack.unpack_packages(debs, tree)
     assert order[0] == "base-files_1_amd64.deb"
     assert sorted(order) == sorted(deb.name for deb in debs)
@@ -349,7 +349,7 @@ def test_incomplete_tree_of_a_running_build_is_kept(folder: Path) -> None:
     assert sorted(os.listdir(folder / "cache/kernels")) == [".new-k", ".new-k@old", "k3"]
 
 
-def test_kernel_whose_name_begins_alike_keeps_its_files(folder: Path) -> None:
+def test_replaced_kernel_keeps_files_of_similar_names(folder: Path) -> None:
     """A kernel is added under the name k.old or k.9, and its modules are built, while the kernel k
     is replaced."""
     cache.tag_cache_dir()

@@ -12,7 +12,7 @@ from pathlib import Path
 import nativeprograms
 import pytest
 from kmtools.base.paths import ROOT
-from test_sdt_readers import REMEDY, list_systemtap_marks, run_reader
+from test_sdt_readers import REMEDY, list_systemtap_marks, run_program_with_home
 
 INCLUDE = f"-I{ROOT}/include/usdt"
 SYSTEMTAP = Path("/usr/include/x86_64-linux-gnu/sys/sdt.h")
@@ -184,7 +184,7 @@ def test_no_two_probes_share_an_address(compiler: str, tmp_path: Path) -> None:
     for name in ("add", "set", "get"):
         steps = [f"break -probe-stap store:command__{name}", "ignore 1 1000", "run", "info b"]
         commands = [word for step in steps for word in ("-ex", step)]
-        text = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program)
+        text = run_program_with_home(tmp_path, "gdb", "-nx", "-batch", *commands, program)
         assert "already hit 10 times" in text
 
 
@@ -218,10 +218,10 @@ def test_semaphore_is_nonzero_while_gdb_has_a_breakpoint(compiler: str, tmp_path
         note == ("server", "request__start", True, ["-4", "8"]) for note in read_notes(program)
     )
     assert read_notes(program)
-    assert run_reader(tmp_path, program).strip() == "described 0"
+    assert run_program_with_home(tmp_path, program).strip() == "described 0"
     steps = ["break -probe-stap server:request__start", "ignore 1 3", "run", "delete", "continue"]
     commands = [word for step in steps for word in ("-ex", step)]
-    text = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program)
+    text = run_program_with_home(tmp_path, "gdb", "-nx", "-batch", *commands, program)
     # gdb stops the program at the fourth hit, and then removes the breakpoint.
     assert "described 4" in text
 
@@ -249,16 +249,16 @@ def test_gdb_reads_arguments_of_usdt_probes(compiler: str, level: str, tmp_path:
     wanted = "".join(f", (long)$_probe_arg{i}" for i in range(6))
     steps = ["break -probe-stap values:six", "run", f'printf "six:{" %ld" * 6}\\n"{wanted}']
     commands = [word for step in steps for word in ("-ex", step)]
-    lines = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
+    lines = run_program_with_home(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
     assert "six: 11 -33 -6000000000 -1 250 4000000001" in lines
 
 
 def test_perf_and_bpftrace_find_probes(tmp_path: Path) -> None:
     program = compile_usdt_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
-    listed = run_reader(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
+    listed = run_program_with_home(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
     assert sorted(set(listed)) == [f"usdt:{program}:forms:{name}" for name in sorted(SIZES)]
-    run_reader(tmp_path, "perf", "buildid-cache", "--add", program)
-    found = re.findall(r"\bsdt_forms:(\w+)", run_reader(tmp_path, "perf", "list", "sdt"))
+    run_program_with_home(tmp_path, "perf", "buildid-cache", "--add", program)
+    found = re.findall(r"\bsdt_forms:(\w+)", run_program_with_home(tmp_path, "perf", "list", "sdt"))
     assert sorted(set(found)) == sorted(SIZES)
 
 
@@ -327,7 +327,7 @@ int main(void)
 def test_usdt_sites_call_handlers_in_the_program(compiler: str, tmp_path: Path) -> None:
     """With USDT_SITES, a handler in the program is called for each hit, and the notes exist,
     too."""
-    nativeprograms.build_programs("libkmarkers.a")
+    nativeprograms.build_native_programs("libkmarkers.a")
     more = [f"-I{ROOT}/native/include", f"-I{ROOT}/include", INCLUDE, "-DUSDT_SITES", "-O2"]
     source = tmp_path / "sites.c"
     source.write_text(SITES)
@@ -337,5 +337,8 @@ def test_usdt_sites_call_handlers_in_the_program(compiler: str, tmp_path: Path) 
     program = tmp_path / "sites"
     library = nativeprograms.NATIVE / "libkmarkers.a"
     subprocess.run([*words, "-o", program, source, library, "-pthread"], check=True)
-    assert run_reader(tmp_path, program) == f"0: 10 hits, {0 + 1 + 2 + 3 + 4 + 5 * (1 + 7)}\n"
+    assert (
+        run_program_with_home(tmp_path, program)
+        == f"0: 10 hits, {0 + 1 + 2 + 3 + 4 + 5 * (1 + 7)}\n"
+    )
     assert {name for _, name, _, _ in read_notes(program)} == {"request__start", "many"}

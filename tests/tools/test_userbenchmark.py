@@ -14,7 +14,7 @@ from fakebench import Machine
 from kmtools.base.paths import ROOT
 from kmtools.measure import bench, native
 from kmtools.report import report
-from nativeprograms import build_programs
+from nativeprograms import build_native_programs
 
 BUILT = ROOT / "build" / "native"
 LIBRARIES = (BUILT / "libkmbench.a", BUILT / "libkmarkers.a")
@@ -50,7 +50,7 @@ def make_group(**changed: str) -> str:
 @pytest.fixture(autouse=True, scope="module")
 def _build_libraries() -> None:
     """Build libkmarkers.a and libkmbench.a."""
-    build_programs(*(library.name for library in LIBRARIES))
+    build_native_programs(*(library.name for library in LIBRARIES))
 
 
 def build_outside_program(source: Path, program: Path) -> Path:

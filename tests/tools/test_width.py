@@ -59,7 +59,7 @@ def test_tables_fit_in_80_columns(
 
 
 def test_medians_fit_in_80_columns(tmp_path: Path, set_80_columns: None) -> None:
-    run = pages.make_hostile_run(tmp_path)
+    run = pages.make_run_with_hostile_names(tmp_path)
     tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
     said = medians.render_medians(read_samples(run / "samples.csv", tiers), tiers)
     assert find_long_lines(said) == []
@@ -95,7 +95,7 @@ def test_fleet_and_history_fit_in_80_columns(
     folder, listed = tmp_path / "runs", tmp_path / "machines"
     writer = manyruns.RunWriter(folder)
     for number in range(12):
-        path = writer.write_run(number)
+        path = writer.write_simulated_run(number)
         path.rename(folder / f"a-machine-with-quite-a-long-name-in-the-third-hall-{number:02}")
     cut = folder / "a-machine-with-quite-a-long-name-in-the-third-hall-03" / "samples.csv"
     cut.write_text(cut.read_text()[:-20])
