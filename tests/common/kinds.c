@@ -175,12 +175,12 @@ static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 }
 
 /* Return 0 if @value equals @first, 1 if @value equals @second, else 2. */
-static u64 classify_value(u64 value, u64 first, u64 second)
+static u64 compare_with_two(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
 }
 
-/* Load constants of every size.  Return two bits for each site: see classify_value(). */
+/* Load constants of every size.  Return two bits for each site: see compare_with_two(). */
 static noinline u64 execute_constant_loads(void)
 {
 	u64 a = 0, b = 0, c = 0, d = 0;
@@ -197,9 +197,9 @@ static noinline u64 execute_constant_loads(void)
 		     "movq %%r11, %3"
 		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
 	/* The first site loads dh, which is bits 8 to 15 of rdx. */
-	return classify_value(a, 0x1100, 0xee00) | classify_value(b, 0x2211, 0xddee) << 2 |
-	       classify_value(c, 0x04030201, 0x08070605) << 4 |
-	       classify_value(d, 0x0807060504030201, 0x0203040506070809) << 6;
+	return compare_with_two(a, 0x1100, 0xee00) | compare_with_two(b, 0x2211, 0xddee) << 2 |
+	       compare_with_two(c, 0x04030201, 0x08070605) << 4 |
+	       compare_with_two(d, 0x0807060504030201, 0x0203040506070809) << 6;
 }
 
 #define READ_REG(seen, nr, name, first)					\
@@ -207,12 +207,12 @@ do {									\
 	register u64 value asm(name);					\
 									\
 	asm volatile(SITE(kinds, ASM_REG + nr, first ", 0x44, 0x33, 0x22, 0x11") : "=r" (value)); \
-	(seen) |= classify_value(value, 0x11223344, 0xeeddccbb) << (2 * (nr));		\
+	(seen) |= compare_with_two(value, 0x11223344, 0xeeddccbb) << (2 * (nr));		\
 } while (0)
 
 /*
  * Load a constant into each register but rsp and rbp.  Return two bits for each site: see
- * classify_value().
+ * compare_with_two().
  */
 static noinline u64 execute_register_loads(void)
 {
@@ -249,10 +249,10 @@ do {									\
 		     "	lahf\n"						\
 		     "	seto %%al\n"					\
 		     : "=a" (flags) : "r" (value) : "cc");		\
-	(seen) |= classify_value(flags, 0x1201, 0x4600) << (2 * (nr));	\
+	(seen) |= compare_with_two(flags, 0x1201, 0x4600) << (2 * (nr));	\
 } while (0)
 
-/* Compare registers with constants.  Return two bits for each site: see classify_value(). */
+/* Compare registers with constants.  Return two bits for each site: see compare_with_two(). */
 static noinline u64 execute_comparisons(void)
 {
 	u64 seen = 0;
@@ -292,13 +292,13 @@ static noinline u64 execute_nops(void)
 }
 
 #ifdef __KERNEL__
-noinline u64 kinds_callee(u64 value)
+noinline u64 kinds_increment(u64 value)
 {
 	return value + 1;
 }
 
 /*
- * Execute sites that are nops or calls of kinds_callee(), and return the number of calls.  Calls
+ * Execute sites that are nops or calls of kinds_increment(), and return the number of calls.  Calls
  * are tested only in the kernel: in user space, emulating a call would overwrite the red zone.
  */
 static noinline u64 execute_calls(void)
@@ -314,7 +314,7 @@ static noinline u64 execute_calls(void)
 	return a;
 }
 #else
-u64 kinds_callee(u64 value)
+u64 kinds_increment(u64 value)
 {
 	return value;
 }
@@ -357,7 +357,7 @@ noinline u32 kinds_add_unlocked(u32 *counter)
 	return one;
 }
 
-u64 kinds_execute(enum kinds_pass pass)
+u64 kinds_execute_pass(enum kinds_pass pass)
 {
 	switch (pass) {
 	case PASS_BRANCHES:
@@ -401,7 +401,7 @@ static u64 compute_site_contribution(enum kinds_pass pass, int kind, unsigned in
 	case PASS_MOVES:
 		return kind >= MOV8 && kind <= MOV64 && second ? 1ULL << (2 * (kind - MOV8)) : 0;
 	case PASS_CALLS:
-		return kind == CALL32 && second ? kinds_callee(0) : 0;
+		return kind == CALL32 && second ? kinds_increment(0) : 0;
 	case PASS_NOPS:
 		return kind >= NOP && kind < NOP + NR_NOPS;
 	case PASS_COMPARISONS:

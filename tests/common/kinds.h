@@ -50,8 +50,8 @@ extern const struct kinds_record test_many[], test_many_end[];
 extern const struct kinds_record test_runs[], test_runs_end[];
 extern const struct kinds_record test_prefixes[], test_prefixes_end[];
 
-u8 *kinds_get_addr(const struct kinds_record *record);
-unsigned int kinds_get_len(const struct kinds_record *record);
+u8 *kinds_get_site_addr(const struct kinds_record *record);
+unsigned int kinds_get_site_len(const struct kinds_record *record);
 
 /* Write the first or the second instruction of a site to @insn. */
 void kinds_write_insn(const struct kinds_record *record, bool second, u8 *insn);
@@ -67,9 +67,9 @@ enum kinds_pass {
 };
 
 /* The function that a site of the kind CALL32 calls while the site holds its second instruction. */
-u64 kinds_callee(u64 value);
+u64 kinds_increment(u64 value);
 
-u64 kinds_execute(enum kinds_pass pass);
+u64 kinds_execute_pass(enum kinds_pass pass);
 u64 kinds_execute_multi_insn_sites(void);
 
 /*

@@ -49,12 +49,12 @@ static const u8 run_insn[2][RUN_LEN] = {
 	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },
 };
 
-u8 *kinds_get_addr(const struct kinds_record *record)
+u8 *kinds_get_site_addr(const struct kinds_record *record)
 {
 	return (u8 *)&record->addr + record->addr;
 }
 
-unsigned int kinds_get_len(const struct kinds_record *record)
+unsigned int kinds_get_site_len(const struct kinds_record *record)
 {
 	if (record->kind >= RUN)
 		return RUN_LEN;
@@ -89,13 +89,13 @@ void kinds_write_insn(const struct kinds_record *record, bool second, u8 *insn)
 	} else if (kind >= REG) {
 		insn[0] = 0x41;
 		insn[kind >= REG + 8] = 0xb8 + (kind & 7);
-		memcpy(insn + kinds_get_len(record) - 4, reg_value[second], 4);
+		memcpy(insn + kinds_get_site_len(record) - 4, reg_value[second], 4);
 	} else if (kind == CALL32 && second) {
-		displacement = (long)kinds_callee - ((long)kinds_get_addr(record) + 5);
+		displacement = (long)kinds_increment - ((long)kinds_get_site_addr(record) + 5);
 		insn[0] = 0xe8;
 		memcpy(insn + 1, &displacement, sizeof(displacement));
 	} else {
 		memcpy(insn, kinds[kind == CALL32 ? JMP32 : kind].insn[second],
-		       kinds_get_len(record));
+		       kinds_get_site_len(record));
 	}
 }

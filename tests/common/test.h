@@ -60,13 +60,13 @@ int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
 /* Wait until each thread has returned at least once from a call of @pass. */
-void test_wait_for_pass(void);
+void test_wait_until_threads_passed(void);
 
 /* Wait until each thread has begun a new call of @pass and has returned from that call. */
-static inline void test_wait_for_whole_pass(void)
+static inline void test_wait_for_new_pass_of_threads(void)
 {
-	test_wait_for_pass();
-	test_wait_for_pass();
+	test_wait_until_threads_passed();
+	test_wait_until_threads_passed();
 }
 
 /*

@@ -66,7 +66,7 @@ const char *imv_sets_values_of_every_size(void)
 
 static DEFINE_IMV(bool, branch) = true;
 
-static noinline int read_branches(void)
+static noinline int read_branch_results(void)
 {
 	return imv_branch(branch) | imv_cmp_flip(branch) << 1 | imv_xor_flip(branch) << 2;
 }
@@ -76,20 +76,20 @@ const char *imv_branches_follow_the_value(void)
 	struct imv_change large = { .var = &branch__imv, .value = 0x100, .size = 1 };
 	struct imv_change assigned = IMV_CHANGE(branch, 0x100);
 
-	EXPECT(read_branches() == 7);
+	EXPECT(read_branch_results() == 7);
 	EXPECT(!imv_set(branch, false));
-	EXPECT(read_branches() == 0 && !_imv_read(branch));
+	EXPECT(read_branch_results() == 0 && !_imv_read(branch));
 	EXPECT(!imv_set(branch, false));
-	EXPECT(read_branches() == 0);
+	EXPECT(read_branch_results() == 0);
 	EXPECT(!imv_set(branch, true));
-	EXPECT(read_branches() == 7 && _imv_read(branch));
+	EXPECT(read_branch_results() == 7 && _imv_read(branch));
 
 	/* The variable has one byte: a larger number is truncated to its low byte, here 0. */
 	EXPECT(!imv_set_many(&large, 1));
-	EXPECT(read_branches() == 0 && !_imv_read(branch));
+	EXPECT(read_branch_results() == 0 && !_imv_read(branch));
 	/* Any value but 0 becomes 1, as in an assignment to a bool. */
 	EXPECT(!imv_set_many(&assigned, 1));
-	EXPECT(read_branches() == 7 && _imv_read(branch));
+	EXPECT(read_branch_results() == 7 && _imv_read(branch));
 	return NULL;
 }
 
@@ -132,7 +132,7 @@ DEFINE_COMPARISON(colour, enum colour)
 DEFINE_COMPARISON(u64, u64)
 DEFINE_COMPARISON(long, long)
 
-static const char *compare_all_types(u64 value, u64 number)
+static const char *check_all_type_comparisons(u64 value, u64 number)
 {
 	EXPECT(compare_bool(value, number));
 	EXPECT(compare_u8(value, number));
@@ -175,7 +175,7 @@ const char *imv_compares_like_variables(void)
 	EXPECT(imv_below(count_call(), longest) && nr_calls == calls + 1);
 	for (i = 0; i < ARRAY_SIZE(values) && !failed; i++)
 		for (j = 0; j < ARRAY_SIZE(values) && !failed; j++)
-			failed = compare_all_types(values[i], values[j]);
+			failed = check_all_type_comparisons(values[i], values[j]);
 	return failed;
 }
 
@@ -200,7 +200,7 @@ static DEFINE_IMV(u16, at2) = 2;
 static DEFINE_IMV(u32, at4) = 3;
 static DEFINE_IMV(u64, at8) = 4;
 
-static noinline const char *read_at_offsets(u64 value)
+static noinline const char *check_reads_at_all_offsets(u64 value)
 {
 	EXPECT(AT_OFFSETS(at1) && imv_read(at1) == (u8)value);
 	EXPECT(AT_OFFSETS(at2) && imv_read(at2) == (u16)value);
@@ -222,7 +222,7 @@ const char *imv_sets_values_at_every_alignment(void)
 		};
 
 		EXPECT(!imv_set_many(changes, ARRAY_SIZE(changes)));
-		failed = read_at_offsets(values[i]);
+		failed = check_reads_at_all_offsets(values[i]);
 	}
 	return failed;
 }
@@ -255,7 +255,7 @@ const char *imv_refuses_bad_changes(void)
 
 static DEFINE_IMV(u32, many) = 7;
 
-static noinline u32 sum_many_sites(void)
+static noinline u32 sum_values_of_many_sites(void)
 {
 	u32 value, sum = 0;
 
@@ -271,15 +271,15 @@ const char *imv_changes_many_sites_in_one_batch(void)
 {
 	struct patcher_stats before, after;
 
-	EXPECT(sum_many_sites() == 7 * MANY);
+	EXPECT(sum_values_of_many_sites() == 7 * MANY);
 	patcher_read_stats(&before);
 	EXPECT(!imv_set(many, 12345));
 	patcher_read_stats(&after);
-	EXPECT(sum_many_sites() == 12345 * MANY);
+	EXPECT(sum_values_of_many_sites() == 12345 * MANY);
 	EXPECT(after.sites - before.sites == MANY);
 	EXPECT(after.rounds - before.rounds == 3);
 	EXPECT(!imv_set(many, 7));
-	EXPECT(sum_many_sites() == 7 * MANY);
+	EXPECT(sum_values_of_many_sites() == 7 * MANY);
 	return NULL;
 }
 
@@ -288,7 +288,7 @@ static DEFINE_IMV(u32 [MANY], each);
 static struct imv_change each_change[MANY];
 
 /* Return a hash of the values that the sites read, in the order of the values. */
-static noinline u32 hash_each_site(void)
+static noinline u32 hash_site_values(void)
 {
 	u32 value, hash = 0;
 
@@ -304,7 +304,7 @@ static noinline u32 hash_each_site(void)
 }
 
 /* Fill each_change with the changes of value i to (i + 1) * @factor.  Return the hash. */
-static u32 prepare_each_change(u32 factor)
+static u32 fill_each_change_and_hash(u32 factor)
 {
 	u32 i, hash = 0;
 
@@ -321,19 +321,19 @@ static u32 prepare_each_change(u32 factor)
 const char *imv_changes_many_values_in_one_batch(void)
 {
 	struct patcher_stats before, after;
-	u32 hash = prepare_each_change(3);
+	u32 hash = fill_each_change_and_hash(3);
 
 	patcher_read_stats(&before);
 	EXPECT(!imv_set_many(each_change, MANY));
 	patcher_read_stats(&after);
-	EXPECT(hash_each_site() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
+	EXPECT(hash_site_values() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
 	EXPECT(after.sites - before.sites == MANY);
 	EXPECT(after.rounds - before.rounds == 3);
 	/* If two changes of a batch are for the same value, no value is changed. */
-	prepare_each_change(5);
+	fill_each_change_and_hash(5);
 	each_change[MANY - 1].var = each_change[0].var;
 	EXPECT(imv_set_many(each_change, MANY) == -EINVAL);
-	EXPECT(hash_each_site() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
+	EXPECT(hash_site_values() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
 	return NULL;
 }
 
@@ -487,7 +487,7 @@ const char *imv_storm_of_branches(void)
 		err = imv_set(storm_branch, generation & 1);
 		smp_store_release(&branch_done, generation);
 		if (generation % 64 < 2)
-			test_wait_for_whole_pass();
+			test_wait_for_new_pass_of_threads();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);

@@ -50,7 +50,7 @@ static int register_site(void)
 	return err;
 }
 
-static int apply_change(const u8 *old, const u8 *new)
+static int replace_intruded_insn(const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = test_site_intruded, .len = INSN };
 
@@ -75,20 +75,20 @@ const char *patcher_passes_on_foreign_breakpoints(void)
 	int err;
 
 	EXPECT(!register_site());
-	EXPECT(!apply_change(nop, jump));
-	EXPECT(!apply_change(jump, nop));
+	EXPECT(!replace_intruded_insn(nop, jump));
+	EXPECT(!replace_intruded_insn(jump, nop));
 	patcher_read_stats(&before);
 	EXPECT(!test_plant_breakpoint(test_site_intruded));
 	execute_site();
 	execute_site();
-	err = apply_change(nop, jump);
+	err = replace_intruded_insn(nop, jump);
 	EXPECT(test_remove_breakpoint() == 2);
 	EXPECT(err == -EILSEQ);
 	patcher_read_stats(&after);
 	EXPECT(after.hits == before.hits && after.rounds == before.rounds);
-	EXPECT(!apply_change(nop, jump));
+	EXPECT(!replace_intruded_insn(nop, jump));
 	execute_site();
-	EXPECT(!apply_change(jump, nop));
+	EXPECT(!replace_intruded_insn(jump, nop));
 	return NULL;
 }
 
@@ -101,7 +101,7 @@ const char *patcher_refuses_a_wrong_page(void)
 	EXPECT(!register_site());
 	patcher_read_stats(&before);
 	EXPECT(!test_map_wrong_page(test_site_intruded));
-	err = apply_change(nop, jump);
+	err = replace_intruded_insn(nop, jump);
 	/* Check that the wrong page was mapped: with the right page, the test would pass, too. */
 	EXPECT(test_wrong_page_was_mapped());
 	EXPECT(test_wrong_page_is_unchanged());
@@ -110,7 +110,7 @@ const char *patcher_refuses_a_wrong_page(void)
 	EXPECT(err == -EILSEQ);
 	EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
 	EXPECT(!memcmp(test_site_intruded, nop, INSN));
-	EXPECT(!apply_change(nop, jump));
-	EXPECT(!apply_change(jump, nop));
+	EXPECT(!replace_intruded_insn(nop, jump));
+	EXPECT(!replace_intruded_insn(jump, nop));
 	return NULL;
 }

@@ -27,7 +27,7 @@ static const struct kinds_record *records, *records_end;
 static u8 state[MAX_SITES];
 static bool registered;
 
-static unsigned int count_records(void)
+static unsigned int count_site_records(void)
 {
 	return records_end - records;
 }
@@ -42,9 +42,9 @@ static int register_records(const struct kinds_record *first, const struct kinds
 	for (table.nr = 0; first < end; first++, table.nr++) {
 		struct patcher_site *site = &sites[table.nr];
 
-		site->addr = (long)kinds_get_addr(first) - (long)&site->addr;
+		site->addr = (long)kinds_get_site_addr(first) - (long)&site->addr;
 		site->key = 0;
-		site->len = flags & PATCHER_SITE_PREFIX ? 1 : kinds_get_len(first);
+		site->len = flags & PATCHER_SITE_PREFIX ? 1 : kinds_get_site_len(first);
 		site->flags = flags;
 	}
 	table.module = THIS_MODULE;
@@ -60,8 +60,8 @@ static void fill_poke(struct patcher_poke *poke, unsigned int site)
 	const struct kinds_record *record = &records[site];
 
 	memset(poke, 0, sizeof(*poke));
-	poke->addr = kinds_get_addr(record);
-	poke->len = kinds_get_len(record);
+	poke->addr = kinds_get_site_addr(record);
+	poke->len = kinds_get_site_len(record);
 	kinds_write_insn(record, state[site], poke->old);
 	kinds_write_insn(record, !state[site], poke->new);
 }
@@ -72,7 +72,7 @@ static void fill_poke(struct patcher_poke *poke, unsigned int site)
  */
 static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk_size)
 {
-	unsigned int i, all = count_records();
+	unsigned int i, all = count_site_records();
 	int err;
 
 	for (i = 0; i < nr; i++)
@@ -85,7 +85,7 @@ static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk_si
 
 static int flip_all_sites(void)
 {
-	return flip_sites(0, count_records(), count_records());
+	return flip_sites(0, count_site_records(), count_site_records());
 }
 
 /* Restore the first instruction, with which the site was compiled, at all sites. */
@@ -94,7 +94,7 @@ static int restore_first_insns(void)
 	unsigned int i, nr = 0;
 	int err;
 
-	for (i = 0; i < count_records(); i++)
+	for (i = 0; i < count_site_records(); i++)
 		if (state[i])
 			fill_poke(&pokes[nr++], i);
 	err = nr ? patcher_apply(owner, pokes, nr) : 0;
@@ -137,7 +137,7 @@ static void check_passes_during_flips(void)
 
 	for (i = first_pass; i < end_pass; i++) {
 		low = smp_load_acquire(&done);
-		seen = kinds_execute(i);
+		seen = kinds_execute_pass(i);
 		/* Read this result before @started: later flips may overwrite the result. */
 		right = smp_load_acquire(&expected[low % KEPT][i]);
 		if (!kinds_is_possible_result(i, seen))
@@ -152,7 +152,7 @@ static void check_passes_during_flips(void)
 
 static u64 compute_expected_result(unsigned int pass)
 {
-	return kinds_compute_expected_result(pass, records, count_records(), state);
+	return kinds_compute_expected_result(pass, records, count_site_records(), state);
 }
 
 /* Store the expected results after @flips flips. */
@@ -197,7 +197,7 @@ static unsigned long compute_ms_since(u64 start)
 static const char *flip_sites_repeatedly(void (*pass)(void), unsigned int flips,
 					 unsigned int seconds)
 {
-	unsigned int i, size, all = count_records(), first = 0;
+	unsigned int i, size, all = count_site_records(), first = 0;
 	bool few = pass == check_passes_during_flips && all < MANY;
 	unsigned long number = done;
 	u64 start = ktime_get_ns();
@@ -216,13 +216,13 @@ static const char *flip_sites_repeatedly(void (*pass)(void), unsigned int flips,
 		smp_store_release(&done, number);
 		/* Wait until tasks that were preempted inside a run have left the run. */
 		if (pass == check_multi_insn_sites)
-			test_wait_for_pass();
+			test_wait_until_threads_passed();
 		/*
 		 * After some batches, change no site until each thread has begun and ended a call
 		 * of @pass, whose results can be compared with @expected.
 		 */
 		if (pass == check_passes_during_flips && i % (few ? 256 : 32) < 2)
-			test_wait_for_whole_pass();
+			test_wait_for_new_pass_of_threads();
 		first = (first + size) % all;
 	}
 	test_stormed_ms = compute_ms_since(start);
@@ -239,8 +239,8 @@ static const char *check_passes_without_flips(void)
 	unsigned int i;
 
 	for (i = 0; i < PASS_MANY; i++) {
-		EXPECT(kinds_execute(i) == compute_expected_result(i));
-		EXPECT(kinds_is_possible_result(i, kinds_execute(i)));
+		EXPECT(kinds_execute_pass(i) == compute_expected_result(i));
+		EXPECT(kinds_is_possible_result(i, kinds_execute_pass(i)));
 	}
 	return NULL;
 }
@@ -254,12 +254,12 @@ static const char *check_passes_in_each_state(void)
 
 	EXPECT(!failed);
 	for (i = 0; i < PASS_MANY; i++)
-		first[i] = kinds_execute(i);
+		first[i] = kinds_execute_pass(i);
 	EXPECT(!flip_all_sites());
 	EXPECT(!check_passes_without_flips());
 	/* The results of the two states differ, except for nops and, in user space, for calls. */
 	for (i = 0; i < PASS_MANY; i++)
-		EXPECT((kinds_execute(i) == first[i]) ==
+		EXPECT((kinds_execute_pass(i) == first[i]) ==
 		       (i == PASS_NOPS ||
 			(i == PASS_CALLS && !first[i] && !compute_expected_result(i))));
 	EXPECT(!flip_all_sites());
@@ -304,7 +304,7 @@ const char *patcher_takes_three_rounds_per_chunk(void)
 	unsigned int all, chunk;
 
 	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
-	all = count_records();
+	all = count_site_records();
 	for (chunk = 1; chunk <= all + 1; chunk += 1 + chunk / 4) {
 		patcher_read_stats(&before);
 		EXPECT(!flip_sites(0, all, chunk));
@@ -342,7 +342,7 @@ const char *patcher_storm_of_runs(void)
 	return flip_sites_repeatedly(check_multi_insn_sites, (test_batches / 100 + 8) & ~1U, 0);
 }
 
-static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)
+static int replace_prefix_byte(const char *owner_name, u8 *addr, u8 old, u8 new)
 {
 	memset(&pokes[0], 0, sizeof(pokes[0]));
 	pokes[0].addr = addr;
@@ -356,17 +356,17 @@ static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)
  * Storing a LOCK prefix is always allowed; replacing LOCK by DS is allowed only while one CPU is
  * online.
  */
-static const char *check_lock_prefix(u8 *prefix)
+static const char *check_storing_lock_prefix(u8 *prefix)
 {
 	struct patcher_stats before, after;
 	u32 counter = 5;
 
 	patcher_read_stats(&before);
 	/* The prefix is LOCK already if this case has run before. */
-	EXPECT(exchange_prefix(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
+	EXPECT(replace_prefix_byte(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1 && after.refused == before.refused);
-	EXPECT(test_has_one_cpu() || exchange_prefix(owner, prefix, 0xf0, 0x3e) == -EBUSY);
+	EXPECT(test_has_one_cpu() || replace_prefix_byte(owner, prefix, 0xf0, 0x3e) == -EBUSY);
 	EXPECT(*prefix == 0xf0);
 	EXPECT(kinds_add_unlocked(&counter) == 5 && counter == 6);
 	return NULL;
@@ -376,16 +376,16 @@ static const char *check_lock_prefix(u8 *prefix)
  * A change is refused if a byte, the owner, the address, the length or the number of pokes is
  * wrong.
  */
-static const char *check_refused_prefixes(u8 *prefix)
+static const char *check_refused_prefix_changes(u8 *prefix)
 {
 	struct patcher_stats before, after;
 
 	patcher_read_stats(&before);
-	EXPECT(exchange_prefix(owner, prefix, 0xf0, 0x90) == -EINVAL);
-	EXPECT(exchange_prefix(owner + 1, prefix, 0xf0, 0xf0) == -EPERM);
-	EXPECT(exchange_prefix(owner, prefix + 1, 0xf0, 0xf0) == -ENOENT);
-	EXPECT(exchange_prefix(owner, prefix, 0x3e, 0xf0) == -EILSEQ);
-	EXPECT(exchange_prefix(owner, prefix, 0xf0, 0xf0) == 0);
+	EXPECT(replace_prefix_byte(owner, prefix, 0xf0, 0x90) == -EINVAL);
+	EXPECT(replace_prefix_byte(owner + 1, prefix, 0xf0, 0xf0) == -EPERM);
+	EXPECT(replace_prefix_byte(owner, prefix + 1, 0xf0, 0xf0) == -ENOENT);
+	EXPECT(replace_prefix_byte(owner, prefix, 0x3e, 0xf0) == -EILSEQ);
+	EXPECT(replace_prefix_byte(owner, prefix, 0xf0, 0xf0) == 0);
 	pokes[1] = pokes[0];
 	EXPECT(patcher_store_prefixes(owner, pokes, 2) == -EINVAL);
 	EXPECT(patcher_store_prefixes(owner, pokes, 0) == -EINVAL);
@@ -403,7 +403,7 @@ const char *patcher_prefixes(void)
 	 * the record of each by its kind.
 	 */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
-	u8 *prefix = kinds_get_addr(test_prefixes + test_prefixes->kind);
+	u8 *prefix = kinds_get_site_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;
 	int err = test_has_one_cpu() ? 0 : -EBUSY;
 	u32 counter = 5;
@@ -411,20 +411,20 @@ const char *patcher_prefixes(void)
 	EXPECT(!register_records(test_prefixes, test_prefixes_end, PATCHER_SITE_PREFIX));
 	EXPECT(kinds_add_locked(&counter) == 5 && counter == 6);
 	patcher_read_stats(&before);
-	EXPECT(exchange_prefix(owner, prefix, 0xf0, 0x3e) == err);
+	EXPECT(replace_prefix_byte(owner, prefix, 0xf0, 0x3e) == err);
 	EXPECT(*prefix == (err ? 0xf0 : 0x3e));
 	EXPECT(kinds_add_locked(&counter) == 6 && counter == 7);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds - before.rounds == (err ? 0 : 1));
 	if (!err) {
-		EXPECT(exchange_prefix(owner, prefix, 0xf0, 0x3e) == -EILSEQ);
-		EXPECT(exchange_prefix(owner, prefix, 0x3e, 0xf0) == 0 && *prefix == 0xf0);
+		EXPECT(replace_prefix_byte(owner, prefix, 0xf0, 0x3e) == -EILSEQ);
+		EXPECT(replace_prefix_byte(owner, prefix, 0x3e, 0xf0) == 0 && *prefix == 0xf0);
 	}
-	EXPECT(exchange_prefix(owner, prefix + 1, 0xf0, 0x3e) == -ENOENT);
+	EXPECT(replace_prefix_byte(owner, prefix + 1, 0xf0, 0x3e) == -ENOENT);
 	EXPECT(patcher_apply(owner, pokes, 1) == -ENOENT);
 	pokes[0].addr = prefix;
 	EXPECT(patcher_apply(owner, pokes, 1) == -EINVAL);
 	EXPECT(*prefix == 0xf0);
-	return check_lock_prefix(kinds_get_addr(second)) ?:
-	       check_refused_prefixes(prefix);
+	return check_storing_lock_prefix(kinds_get_site_addr(second)) ?:
+	       check_refused_prefix_changes(prefix);
 }

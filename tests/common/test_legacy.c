@@ -82,7 +82,7 @@ static noinline void subsys_noargs(void)
 
 DEFINE_MARKER(test_2628, "%ld");
 
-static noinline void call_probes_of_2_6_28(long value)
+static noinline void call_probes_by_2_6_28_api(long value)
 {
 	marker_probe_call(&GET_MARKER(test_2628), &subsys_calls, GET_MARKER(test_2628).format,
 			  value);
@@ -191,14 +191,14 @@ const char *markers_of_2_6_28_call_probes(void)
 {
 	EXPECT(!marker_probe_register("test_2628", "%ld", count_expected_call, &calls[0]));
 	EXPECT(marker_probe_register("test_2628", "%d", count_expected_call, &calls[1]) == -EPERM);
-	call_probes_of_2_6_28(-5);
+	call_probes_by_2_6_28_api(-5);
 	EXPECT(calls[0] == 1);
 	EXPECT(marker_set_probe("test_2628", "%ld", variadic_probe_without_args) == 1);
-	call_probes_of_2_6_28(-5);
+	call_probes_by_2_6_28_api(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1 && !strcmp(subsys_format, "%ld"));
 	EXPECT(!marker_probe_unregister("test_2628", count_expected_call, &calls[0]));
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
-	call_probes_of_2_6_28(-5);
+	call_probes_by_2_6_28_api(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1);
 	return NULL;
 }
@@ -290,7 +290,7 @@ const char *markers_iteration_finds_every_marker(void)
 
 static int victim = 1;
 
-static noinline void hit_hostile_formats(void)
+static noinline void hit_hostile_markers(void)
 {
 	trace_mark(test_hostile_n, "%d %n", 1, &victim);
 	MARK(test_hostile_s, "%s", (const char *)8);
@@ -302,7 +302,7 @@ static noinline void hit_hostile_formats(void)
  * Call @change with the name of each of the four markers test_hostile_*, and return the sum of the
  * results.
  */
-static int apply_change_to_hostile_markers(int (*change)(const char *name))
+static int call_for_each_hostile_marker(int (*change)(const char *name))
 {
 	return change("test_hostile_n") + change("test_hostile_s") + change("test_hostile_long") +
 	       change("test_hostile_percent");
@@ -326,16 +326,16 @@ static int unregister_classic_probe(const char *name)
 const char *markers_survive_hostile_formats(void)
 {
 	EXPECT(sizeof(LONG_FORMAT) > 4096);
-	EXPECT(apply_change_to_hostile_markers(connect_variadic_probe) == 4);
-	EXPECT(apply_change_to_hostile_markers(register_classic_probe) == 0);
-	hit_hostile_formats();
+	EXPECT(call_for_each_hostile_marker(connect_variadic_probe) == 4);
+	EXPECT(call_for_each_hostile_marker(register_classic_probe) == 0);
+	hit_hostile_markers();
 	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
 	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", empty_probe, NULL) ==
 	       -EPERM);
 	EXPECT(marker_probe_register("test_hostile_n", "%n", empty_probe, NULL) == -EPERM);
-	EXPECT(apply_change_to_hostile_markers(unregister_classic_probe) == 0);
+	EXPECT(call_for_each_hostile_marker(unregister_classic_probe) == 0);
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 4);
-	hit_hostile_formats();
+	hit_hostile_markers();
 	EXPECT(subsys_calls == 4 && calls[0] == 4);
 	return NULL;
 }

@@ -187,20 +187,20 @@ const char *markers_formats(void)
 }
 
 /*
- * Number of calls in which the probe check_tag_a() or check_tag_b() got the private data of
+ * Number of calls in which the probe check_tag_is_a() or check_tag_is_b() got the private data of
  * the other probe or a wrong argument.  These two probes are connected alternately while every CPU
  * executes the marker.
  */
 static unsigned long mixed;
 static char tag_a, tag_b;
 
-static void check_tag_a(void *private, void *call_private, const char *fmt, va_list *args)
+static void check_tag_is_a(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	if (private != &tag_a || va_arg(*args, int) != 7)
 		WRITE_ONCE(mixed, mixed + 1);
 }
 
-static void check_tag_b(void *private, void *call_private, const char *fmt, va_list *args)
+static void check_tag_is_b(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	if (private != &tag_b || va_arg(*args, int) != 7)
 		WRITE_ONCE(mixed, mixed + 1);
@@ -220,10 +220,10 @@ const char *markers_storm(void)
 	mixed = 0;
 	EXPECT(!test_start_threads(hit_storm_markers));
 	for (i = 0; i < test_batches / 20 && !err; i++) {
-		err = marker_probe_register("test_storm", "%d", check_tag_a, &tag_a) ?:
-		      marker_probe_unregister("test_storm", check_tag_a, &tag_a) ?:
-		      marker_probe_register("test_storm", "%d", check_tag_b, &tag_b) ?:
-		      marker_probe_unregister("test_storm", check_tag_b, &tag_b);
+		err = marker_probe_register("test_storm", "%d", check_tag_is_a, &tag_a) ?:
+		      marker_probe_unregister("test_storm", check_tag_is_a, &tag_a) ?:
+		      marker_probe_register("test_storm", "%d", check_tag_is_b, &tag_b) ?:
+		      marker_probe_unregister("test_storm", check_tag_is_b, &tag_b);
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
@@ -238,7 +238,7 @@ const char *markers_storm(void)
  */
 static atomic_long_t lingered;
 
-static void linger_and_count(void *private, void *call_private, const char *fmt, va_list *args)
+static void delay_and_count_call(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	unsigned int i;
 
@@ -258,10 +258,10 @@ static void wait_for_slow_probe(void)
 
 static int register_probe_for_a_while(void)
 {
-	int err = marker_probe_register("test_storm", "%d", check_tag_b, &tag_b);
+	int err = marker_probe_register("test_storm", "%d", check_tag_is_b, &tag_b);
 
 	wait_for_slow_probe();
-	return err ?: marker_probe_unregister("test_storm", check_tag_b, &tag_b);
+	return err ?: marker_probe_unregister("test_storm", check_tag_is_b, &tag_b);
 }
 
 const char *markers_storm_of_pairs(void)
@@ -270,7 +270,7 @@ const char *markers_storm_of_pairs(void)
 	int err;
 
 	mixed = 0;
-	err = marker_probe_register("test_storm", "%d", linger_and_count, NULL);
+	err = marker_probe_register("test_storm", "%d", delay_and_count_call, NULL);
 	EXPECT(!err);
 	EXPECT(!test_start_threads(hit_storm_markers));
 	/* Make few changes, because each change waits twice for the slow probe. */
@@ -279,7 +279,7 @@ const char *markers_storm_of_pairs(void)
 		wait_for_slow_probe();
 	}
 	EXPECT(test_stop_threads());
-	EXPECT(!marker_probe_unregister("test_storm", linger_and_count, NULL));
+	EXPECT(!marker_probe_unregister("test_storm", delay_and_count_call, NULL));
 	EXPECT(!err);
 	EXPECT(!mixed);
 	return NULL;

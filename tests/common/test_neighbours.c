@@ -25,7 +25,7 @@ static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
 /* The sites: eight nops of 5 bytes, then a nop of 4 bytes and a nop of 1 byte. */
-static noinline __used notrace void contain_neighbours(void)
+static noinline __used notrace void contain_adjacent_sites(void)
 {
 	asm volatile("test_neighbours_text:\n\t"
 		     ".fill 8, 5, 0x00441f0f\n\t"
@@ -79,7 +79,7 @@ static int register_all_sites(const char *second_owner)
 }
 
 /* Return the poke of site number @i.  If backwards is set, the batch is in reverse order. */
-static struct patcher_poke *get_poke(unsigned int i)
+static struct patcher_poke *get_site_poke(unsigned int i)
 {
 	return &pokes[backwards ? NR - 1 - i : i];
 }
@@ -89,9 +89,9 @@ static void fill_pokes(const u8 *old, const u8 *new)
 	unsigned int i;
 
 	for (i = 0; i < NR; i++) {
-		*get_poke(i) = (struct patcher_poke) { .addr = get_site_addr(i), .len = INSN };
-		memcpy(get_poke(i)->old, old, INSN);
-		memcpy(get_poke(i)->new, new, INSN);
+		*get_site_poke(i) = (struct patcher_poke) { .addr = get_site_addr(i), .len = INSN };
+		memcpy(get_site_poke(i)->old, old, INSN);
+		memcpy(get_site_poke(i)->new, new, INSN);
 	}
 }
 
@@ -105,7 +105,7 @@ static bool all_sites_hold(const u8 *bytes)
 	return true;
 }
 
-static bool is_refused(int err)
+static bool is_batch_refused(int err)
 {
 	return patcher_apply(owner, pokes, NR) == err && all_sites_hold(nop);
 }
@@ -117,7 +117,7 @@ static const char *check_apply_most_with_one_wrong_poke(unsigned int i)
 	unsigned int j;
 
 	fill_pokes(nop, jump);
-	get_poke(i)->old[INSN - 1] = 1;
+	get_site_poke(i)->old[INSN - 1] = 1;
 	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) == -EILSEQ);
 	for (j = 0; j < NR; j++) {
 		EXPECT(stuck[backwards ? NR - 1 - j : j] == (j == i));
@@ -171,35 +171,35 @@ const char *patcher_apply_most_skips_wrong_pokes(void)
 static const char *check_wrong_poke_is_refused(unsigned int i)
 {
 	fill_pokes(nop, jump);
-	get_poke(i)->addr++;
-	EXPECT(is_refused(-ENOENT));
+	get_site_poke(i)->addr++;
+	EXPECT(is_batch_refused(-ENOENT));
 	fill_pokes(nop, jump);
-	get_poke(i)->addr = get_site_addr(i ? i - 1 : 1);
-	EXPECT(is_refused(-EINVAL));
+	get_site_poke(i)->addr = get_site_addr(i ? i - 1 : 1);
+	EXPECT(is_batch_refused(-EINVAL));
 	fill_pokes(nop, two_nops);
-	EXPECT(is_refused(-EINVAL));
+	EXPECT(is_batch_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	memcpy(get_poke(i)->new, two_nops, INSN);
-	EXPECT(is_refused(-EINVAL));
+	memcpy(get_site_poke(i)->new, two_nops, INSN);
+	EXPECT(is_batch_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	get_poke(i)->len = INSN - 1;
-	EXPECT(is_refused(-EINVAL));
+	get_site_poke(i)->len = INSN - 1;
+	EXPECT(is_batch_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	get_poke(i)->len = INSN + 1;
-	EXPECT(is_refused(-EINVAL));
+	get_site_poke(i)->len = INSN + 1;
+	EXPECT(is_batch_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	get_poke(i)->old[INSN - 1] = 1;
-	EXPECT(is_refused(-EILSEQ));
+	get_site_poke(i)->old[INSN - 1] = 1;
+	EXPECT(is_batch_refused(-EILSEQ));
 	return NULL;
 }
 
-static const char *change_all_sites(void)
+static const char *change_and_restore_sites(void)
 {
 	unsigned int i;
 
 	fill_pokes(nop, jump);
 	/* .flags is private to the patcher: a value that the caller stores must have no effect. */
-	get_poke(HALF - 1)->flags = PATCHER_SITE_RUN;
+	get_site_poke(HALF - 1)->flags = PATCHER_SITE_RUN;
 	EXPECT(!patcher_apply(owner, pokes, NR) && all_sites_hold(jump));
 	for (i = 0; i < NR; i++)
 		EXPECT(pokes[i].flags == records[i].flags);
@@ -218,7 +218,7 @@ const char *patcher_checks_neighbours(void)
 		backwards = turn;
 		for (i = 0; i < NR && !failed; i++)
 			failed = check_wrong_poke_is_refused(i);
-		failed = failed ?: change_all_sites();
+		failed = failed ?: change_and_restore_sites();
 	}
 	return failed;
 }
@@ -237,7 +237,7 @@ const char *patcher_checks_lengths_of_neighbours(void)
 	short_last = true;
 	EXPECT(!register_all_sites(NULL));
 	fill_pokes(nop, jump);
-	memcpy(get_poke(NR - 1)->old, get_site_addr(NR - 1), INSN);
+	memcpy(get_site_poke(NR - 1)->old, get_site_addr(NR - 1), INSN);
 	EXPECT(patcher_apply(owner, pokes, NR) == -EINVAL);
 	EXPECT(!memcmp(get_site_addr(0), nop, INSN) && get_site_addr(NR - 1)[INSN - 1] == 0x90);
 	return NULL;
@@ -249,10 +249,10 @@ const char *patcher_checks_owners_of_neighbours(void)
 	backwards = false;
 	EXPECT(!register_all_sites(other));
 	fill_pokes(nop, jump);
-	EXPECT(is_refused(-EPERM));
+	EXPECT(is_batch_refused(-EPERM));
 	patcher_unregister(&tables[1]);
 	registered[1] = false;
-	EXPECT(is_refused(-ENOENT));
+	EXPECT(is_batch_refused(-ENOENT));
 	return NULL;
 }
 
@@ -274,7 +274,7 @@ const char *patcher_checks_runs_among_neighbours(void)
 	if (err == -EPERM)
 		return "SKIP sites of several instructions are refused here: the patcher cannot wait for preempted tasks";
 	EXPECT(!err);
-	return change_all_sites();
+	return change_and_restore_sites();
 }
 
 void neighbours_cleanup(void)

@@ -182,7 +182,7 @@ static int unregister_typed_probe(void)
 	return marker_unregister_test_typed_nomem(typed_probe, &typed_calls);
 }
 
-static bool is_typed_probe_called(void)
+static bool does_hit_call_typed_probe(void)
 {
 	typed_calls = 0;
 	hit_typed_marker();
@@ -202,16 +202,16 @@ const char *typed_unchanged_without_memory(void)
 		return "SKIP allocations cannot be made to fail here";
 	for (nth = 1; nth < FAR && fail_allocation_of(nth, register_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(is_typed_probe_called() == !err);
+		EXPECT(does_hit_call_typed_probe() == !err);
 		EXPECT(unregister_typed_probe() == (err ? -ENOENT : 0));
 	}
-	EXPECT(nth > 1 && nth < FAR && !err && is_typed_probe_called());
+	EXPECT(nth > 1 && nth < FAR && !err && does_hit_call_typed_probe());
 	for (nth = 1; nth < FAR && fail_allocation_of(nth, unregister_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(is_typed_probe_called() == !!err);
+		EXPECT(does_hit_call_typed_probe() == !!err);
 		EXPECT(err || !register_typed_probe());
 	}
-	EXPECT(nth > 1 && nth < FAR && !err && !is_typed_probe_called());
+	EXPECT(nth > 1 && nth < FAR && !err && !does_hit_call_typed_probe());
 	return NULL;
 }
 

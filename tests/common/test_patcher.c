@@ -135,7 +135,7 @@ const char *patcher_replaces_and_restores(void)
 }
 
 /* Return true if a batch is refused with @err, changes no byte, and is counted as refused. */
-static bool is_refused(unsigned int nr, int err)
+static bool is_batch_refused(unsigned int nr, int err)
 {
 	struct patcher_stats before, after;
 	int got;
@@ -155,27 +155,27 @@ static const char *check_wrong_pokes_are_refused(void)
 {
 	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].addr = test_site_first + 1;
-	EXPECT(is_refused(2, -ENOENT));
+	EXPECT(is_batch_refused(2, -ENOENT));
 
 	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].addr = pokes[0].addr;
-	EXPECT(is_refused(2, -EINVAL));
+	EXPECT(is_batch_refused(2, -EINVAL));
 
 	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].old[4] = 1;
-	EXPECT(is_refused(2, -EILSEQ));
+	EXPECT(is_batch_refused(2, -EILSEQ));
 
 	fill_pokes_of_two_sites(nop, jump);
 	pokes[0].len = 4;
-	EXPECT(is_refused(2, -EINVAL));
+	EXPECT(is_batch_refused(2, -EINVAL));
 	fill_pokes_of_two_sites(nop, jump);
 	pokes[0].len = PATCHER_INSN_MAX + 1;
-	EXPECT(is_refused(2, -EINVAL));
+	EXPECT(is_batch_refused(2, -EINVAL));
 
 	/* The new instruction has the length of the poke, but the site has another length. */
 	fill_pokes_of_two_sites(nop, two_nops);
 	pokes[0].len = 2;
-	EXPECT(is_refused(1, -EINVAL));
+	EXPECT(is_batch_refused(1, -EINVAL));
 	return NULL;
 }
 
@@ -186,15 +186,15 @@ const char *patcher_refuses_bad_batches(void)
 	const char *failed;
 
 	EXPECT(!register_sites());
-	EXPECT(is_refused(0, -EINVAL));
+	EXPECT(is_batch_refused(0, -EINVAL));
 	failed = check_wrong_pokes_are_refused();
 	if (failed)
 		return failed;
 
 	fill_pokes_of_two_sites(nop, push);
-	EXPECT(is_refused(2, -EINVAL));
+	EXPECT(is_batch_refused(2, -EINVAL));
 	fill_pokes_of_two_sites(nop, two_nops);
-	EXPECT(is_refused(2, -EINVAL));
+	EXPECT(is_batch_refused(2, -EINVAL));
 
 	fill_pokes_of_two_sites(nop, jump);
 	EXPECT(patcher_apply(owner + 1, pokes, 2) == -EPERM);
@@ -205,9 +205,9 @@ const char *patcher_refuses_bad_batches(void)
 	EXPECT(patcher_store_prefixes(owner, pokes, 2) == -EINVAL);
 
 	fill_poke(&pokes[0], test_site_first + INSN, test_site_first + INSN, jump);
-	EXPECT(is_refused(1, -ENOENT));
+	EXPECT(is_batch_refused(1, -ENOENT));
 	fill_poke(&pokes[0], (u8 *)&table, nop, jump);
-	EXPECT(is_refused(1, -ENOENT));
+	EXPECT(is_batch_refused(1, -ENOENT));
 	EXPECT(execute_sites() == BOTH);
 	return NULL;
 }
@@ -358,7 +358,7 @@ const char *patcher_storm_of_jumps(void)
 		err = patcher_apply(owner, pokes, 2);
 		smp_store_release(&done, i + 1);
 		if (i % 64 < 2)
-			test_wait_for_whole_pass();
+			test_wait_for_new_pass_of_threads();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);

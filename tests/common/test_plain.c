@@ -36,7 +36,7 @@ static noinline int hit_marker(int *evaluated)
 	return *evaluated;
 }
 
-static const char *check_plain_values(void)
+static const char *check_values_in_memory(void)
 {
 	struct imv_change changes[] = {
 		IMV_CHANGE(small, -128), IMV_CHANGE(medium, 7), IMV_CHANGE(large, 1L << 62),
@@ -64,7 +64,7 @@ const char *imv_plain_loads_values_from_memory(void)
 	int evaluated = 0;
 
 	patcher_read_stats(&before);
-	failed = check_plain_values();
+	failed = check_values_in_memory();
 	if (failed)
 		return failed;
 	EXPECT(hit_marker(&evaluated) == 0);

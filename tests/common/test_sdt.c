@@ -68,12 +68,12 @@ static int count_evaluation(int value)
 	return value;
 }
 
-static noinline void hit_probe_none(void)
+static noinline void hit_probe_without_args(void)
 {
 	SDT_PROBE0(test, , , none);
 }
 
-static noinline void hit_probe_two_words(int number, const char *text)
+static noinline void hit_probe_with_dashed_name(int number, const char *text)
 {
 	SDT_PROBE2(test, , , two__words, count_evaluation(number), text);
 }
@@ -83,33 +83,33 @@ const char *sdt_calls_handlers(void)
 	static const char text[] = "text";
 
 	evaluated = 0;
-	hit_probe_none();
-	hit_probe_two_words(-3, text);
+	hit_probe_without_args();
+	hit_probe_with_dashed_name(-3, text);
 	EXPECT(!evaluated && !seen[0].calls);
 	EXPECT(!sdt_attach("none", record_hit, &first));
 	EXPECT(!sdt_attach("test:::two-words", record_hit, &second));
-	hit_probe_none();
+	hit_probe_without_args();
 	EXPECT(seen[0].calls == 1 && !seen[1].calls && !seen[0].last.nr);
 	EXPECT(sdt_hit_probe(&seen[0].last) == &sdt_test___none);
-	hit_probe_two_words(-3, text);
+	hit_probe_with_dashed_name(-3, text);
 	EXPECT(evaluated == 1 && seen[0].calls == 1 && seen[1].calls == 1);
 	EXPECT(seen[1].last.nr == 2 && (int)seen[1].last.args[0] == -3);
 	EXPECT((long)seen[1].last.args[0] == -3 && seen[1].last.args[1] == (unsigned long)text);
 
 	/* Attach a second handler to the same site, then detach the first handler. */
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
-	hit_probe_two_words(4, text);
+	hit_probe_with_dashed_name(4, text);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 2);
 	EXPECT(!sdt_detach("test:::two-words", record_hit, &second));
-	hit_probe_two_words(5, text);
+	hit_probe_with_dashed_name(5, text);
 	EXPECT(seen[0].calls == 3 && seen[1].calls == 2);
 	/* A handler that is attached by two patterns is called once for each pattern. */
-	hit_probe_none();
+	hit_probe_without_args();
 	EXPECT(seen[0].calls == 5);
 	EXPECT(!sdt_detach("none", record_hit, &first));
 	EXPECT(!sdt_detach("test:::*", record_hit, &first));
-	hit_probe_none();
-	hit_probe_two_words(6, text);
+	hit_probe_without_args();
+	hit_probe_with_dashed_name(6, text);
 	EXPECT(seen[0].calls == 5 && evaluated == 3);
 	return NULL;
 }
@@ -133,14 +133,14 @@ static const char *check_caller_of_handler(void)
 	const void *alone;
 
 	EXPECT(!sdt_attach("none", record_caller, NULL));
-	hit_probe_none();
+	hit_probe_without_args();
 	alone = caller;
 	EXPECT(alone);
 	EXPECT(!sdt_attach("none", ignore_caller, NULL));
-	hit_probe_none();
+	hit_probe_without_args();
 	EXPECT(caller != alone);
 	EXPECT(!sdt_detach("none", ignore_caller, NULL));
-	hit_probe_none();
+	hit_probe_without_args();
 	EXPECT(caller == alone);
 	return NULL;
 }
@@ -172,12 +172,12 @@ const char *sdt_reports_errors(void)
 	EXPECT(sdt_attach("none", record_hit, &first) == -EBUSY);
 	EXPECT(!sdt_attach("none", record_hit, &second));
 	EXPECT(sdt_detach("test:::none", record_hit, &first) == -ENOENT);
-	hit_probe_none();
+	hit_probe_without_args();
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1);
 	return NULL;
 }
 
-static noinline void hit_probe_named(long number)
+static noinline void hit_probe_with_given_names(long number)
 {
 	SDT_PROBE1(test, given, written, named, number);
 }
@@ -226,12 +226,12 @@ const char *sdt_finds_functions_of_inlined_copies(void)
 	memset(seen, 0, sizeof(seen));
 	/* A pattern matches the module named in the probe's definition, not the site's module. */
 	EXPECT(!sdt_attach("given::named", record_hit, &first));
-	hit_probe_named(7);
+	hit_probe_with_given_names(7);
 	EXPECT(seen[0].calls == 1 && seen[0].last.args[0] == 7);
 	return NULL;
 }
 
-static noinline void hit_probe_seven(int n)
+static noinline void hit_probe_with_seven_args(int n)
 {
 	SDT_PROBE7(test, , , seven, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6);
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , seven, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6,
@@ -256,13 +256,13 @@ const char *sdt_sites_of_every_flavour_call_handlers(void)
 	unsigned int calls = 0;
 
 	arguments_wrong = 0;
-	hit_probe_seven(40);
+	hit_probe_with_seven_args(40);
 	EXPECT(!sdt_attach("seven", check_seven_arguments, &calls));
-	hit_probe_seven(40);
+	hit_probe_with_seven_args(40);
 	sdt_detach("seven", check_seven_arguments, &calls);
 	EXPECT(calls == 4);
 	EXPECT(!arguments_wrong);
-	hit_probe_seven(40);
+	hit_probe_with_seven_args(40);
 	EXPECT(calls == 4);
 	return NULL;
 }
@@ -306,7 +306,7 @@ static const struct {
 
 static const char few_text[] = "text";
 
-static void check_few_arguments(void *private, const struct sdt_hit *hit)
+static void check_fewer_arguments(void *private, const struct sdt_hit *hit)
 {
 	unsigned int i, *calls = private;
 
@@ -322,9 +322,9 @@ const char *sdt_passes_fewer_arguments(void)
 	unsigned int calls = 0;
 
 	arguments_wrong = 0;
-	EXPECT(!sdt_attach("few:::", check_few_arguments, &calls));
+	EXPECT(!sdt_attach("few:::", check_fewer_arguments, &calls));
 	hit_sites_with_missing_args(40, few_text);
-	EXPECT(!sdt_detach("few:::", check_few_arguments, &calls));
+	EXPECT(!sdt_detach("few:::", check_fewer_arguments, &calls));
 	EXPECT(calls == ARRAY_SIZE(few) && !arguments_wrong);
 	EXPECT(!sdt_attach("sdt:::few-of-its-own", record_hit, &first));
 	hit_dtrace_probe(7, few_text);
@@ -335,7 +335,7 @@ const char *sdt_passes_fewer_arguments(void)
 	return NULL;
 }
 
-static unsigned long count_rounds(void)
+static unsigned long read_number_of_rounds(void)
 {
 	struct patcher_stats stats;
 
@@ -349,26 +349,26 @@ static unsigned long count_rounds(void)
  */
 const char *sdt_rounds_do_not_depend_on_sites(void)
 {
-	unsigned long before = count_rounds();
+	unsigned long before = read_number_of_rounds();
 
 	EXPECT(!sdt_attach("none", record_hit, &first));
-	EXPECT(count_rounds() == before + 3);
+	EXPECT(read_number_of_rounds() == before + 3);
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
-	EXPECT(count_rounds() == before + 3 + 3 + 1);
+	EXPECT(read_number_of_rounds() == before + 3 + 3 + 1);
 	/*
 	 * The next two calls change no site: the pattern "test:::*" keeps all sites of the provider
 	 * test enabled.
 	 */
 	EXPECT(!sdt_attach("inlined", record_hit, &first));
 	EXPECT(!sdt_detach("none", record_hit, &first));
-	EXPECT(count_rounds() == before + 7);
+	EXPECT(read_number_of_rounds() == before + 7);
 	EXPECT(!sdt_detach("inlined", record_hit, &first));
 	EXPECT(!sdt_detach("test:::*", record_hit, &first));
-	EXPECT(count_rounds() == before + 11);
+	EXPECT(read_number_of_rounds() == before + 11);
 	return NULL;
 }
 
-static noinline void hit_probe_hot(int number)
+static noinline void hit_breakpoint_site(int number)
 {
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, number);
 }
@@ -383,27 +383,27 @@ const char *sdt_promotes_breakpoints(void)
 	/* Some matching sites have the flavour "nop" or "split", and cannot hold a jump. */
 	EXPECT(sdt_promote("seven", true) == -EINVAL);
 	EXPECT(!sdt_attach("hot", record_hit, &first));
-	hit_probe_hot(1);
+	hit_breakpoint_site(1);
 	EXPECT(seen[0].calls == 1);
 	site = (const u8 *)sdt_hit_ip(&seen[0].last);
 	EXPECT(site[0] == 0xcc);
-	before = count_rounds();
+	before = read_number_of_rounds();
 	EXPECT(!sdt_promote("hot", true));
-	EXPECT(count_rounds() == before + 3 && site[0] == 0x2e);
-	hit_probe_hot(2);
+	EXPECT(read_number_of_rounds() == before + 3 && site[0] == 0x2e);
+	hit_breakpoint_site(2);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 2);
 	EXPECT(sdt_hit_ip(&seen[0].last) == (unsigned long)site);
 	EXPECT(!sdt_promote("hot", false));
-	EXPECT(count_rounds() == before + 4 && site[0] == 0xcc);
-	hit_probe_hot(3);
+	EXPECT(read_number_of_rounds() == before + 4 && site[0] == 0xcc);
+	hit_breakpoint_site(3);
 	EXPECT(seen[0].calls == 3 && seen[0].last.args[0] == 3);
 	EXPECT(!sdt_attach("hot", record_hit, &second));
-	hit_probe_hot(5);
+	hit_breakpoint_site(5);
 	EXPECT(seen[0].calls == 4 && seen[1].calls == 1 && seen[1].last.args[0] == 5);
 	EXPECT(!sdt_detach("hot", record_hit, &second));
 	EXPECT(!sdt_detach("hot", record_hit, &first));
 	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0xa9);
-	hit_probe_hot(4);
+	hit_breakpoint_site(4);
 	EXPECT(seen[0].calls == 4 && seen[1].calls == 1);
 	return NULL;
 }
@@ -416,15 +416,15 @@ const char *sdt_disables_sites_beside_foreign_int3(void)
 	u8 *site;
 
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
-	hit_probe_named(1);
+	hit_probe_with_given_names(1);
 	other = (const u8 *)sdt_hit_ip(&seen[0].last);
-	hit_probe_none();
+	hit_probe_without_args();
 	site = (u8 *)sdt_hit_ip(&seen[0].last);
 	EXPECT(site[0] == 0x2e && other[0] == 0x2e);
 	EXPECT(!test_plant_breakpoint(site));
 	off = sdt_detach("test:::*", record_hit, &first);
 	on = sdt_attach("named", record_hit, &second);
-	hit_probe_named(2);
+	hit_probe_with_given_names(2);
 	/* The site with the breakpoint stays enabled. */
 	again = sdt_detach("named", record_hit, &second);
 	/*
@@ -437,7 +437,7 @@ const char *sdt_disables_sites_beside_foreign_int3(void)
 	EXPECT(off && !on && !again && !back && leave == off);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 1);
 	EXPECT(site[0] == 0x2e && other[0] == 0x0f);
-	hit_probe_none();
+	hit_probe_without_args();
 	EXPECT(seen[0].calls == 2);
 	EXPECT(!sdt_attach("named", record_hit, &second));
 	EXPECT(!sdt_detach("named", record_hit, &second));
@@ -482,7 +482,7 @@ const char *sdt_storm_exactly_once(void)
 		err = sdt_attach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", true) ?:
 		      sdt_detach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", false);
 		if (!(i % 16))
-			test_wait_for_whole_pass();
+			test_wait_for_new_pass_of_threads();
 	}
 	passes = test_stop_threads();
 	sdt_detach("test:::*", ignore_hit, NULL);

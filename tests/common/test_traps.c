@@ -104,7 +104,7 @@ void traps_cleanup(void)
 	registered = false;
 }
 
-static unsigned long count_rounds(void)
+static unsigned long read_number_of_rounds(void)
 {
 	struct patcher_stats stats;
 
@@ -118,9 +118,9 @@ const char *patcher_sets_permanent_breakpoints(void)
 
 	EXPECT(!register_site(skip_trapped_site));
 	EXPECT(execute_site() == PASSED);
-	before = count_rounds();
+	before = read_number_of_rounds();
 	EXPECT(!store_trap(nop, nop_trap));
-	EXPECT(count_rounds() == before + 1);
+	EXPECT(read_number_of_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
 	/*
 	 * Registering the table a second time fails with -EBUSY, although the table's site holds a
@@ -133,16 +133,16 @@ const char *patcher_sets_permanent_breakpoints(void)
 	 * jump changes only one byte, and takes one round.
 	 */
 	EXPECT(!replace_insn(nop_trap, jump));
-	EXPECT(count_rounds() == before + 4);
+	EXPECT(read_number_of_rounds() == before + 4);
 	EXPECT(execute_site() == JUMPED);
 	EXPECT(!store_trap(jump, jump_trap));
-	EXPECT(count_rounds() == before + 5);
+	EXPECT(read_number_of_rounds() == before + 5);
 	EXPECT(execute_site() == TRAPPED);
 	EXPECT(!replace_insn(jump_trap, nop));
 	EXPECT(execute_site() == PASSED);
 	EXPECT(!store_trap(nop, nop_trap));
 	EXPECT(!store_trap(nop_trap, nop));
-	EXPECT(count_rounds() == before + 10);
+	EXPECT(read_number_of_rounds() == before + 10);
 	EXPECT(execute_site() == PASSED);
 	return NULL;
 }
@@ -173,7 +173,7 @@ const char *patcher_refuses_bad_traps(void)
 static atomic_long_t torn;
 static atomic_long_t seen[3];
 
-static void count_site_result(void)
+static void execute_site_and_count_result(void)
 {
 	int what = execute_site();
 
@@ -193,7 +193,7 @@ static int change_trapped_site_repeatedly(unsigned int batches)
 		err = store_trap(nop, nop_trap);
 		/* Sometimes keep the breakpoint until each thread has executed the site. */
 		if (!(i % 64))
-			test_wait_for_whole_pass();
+			test_wait_for_new_pass_of_threads();
 		err = err ?: replace_insn(nop_trap, jump) ?: store_trap(jump, jump_trap) ?:
 		      replace_insn(jump_trap, nop);
 	}
@@ -208,7 +208,7 @@ const char *patcher_storm_of_traps(void)
 	atomic_long_set(&torn, 0);
 	memset(seen, 0, sizeof(seen));
 	EXPECT(!register_site(skip_trapped_site));
-	EXPECT(!test_start_threads(count_site_result));
+	EXPECT(!test_start_threads(execute_site_and_count_result));
 	err = change_trapped_site_repeatedly(test_batches / 4 + 1);
 	passes = test_stop_threads();
 	EXPECT(!err);

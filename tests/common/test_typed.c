@@ -93,7 +93,7 @@ static noinline void hit_marker_with_eight_args(void)
 		   7ULL << 50, -8);
 }
 
-static bool has_recorded(const struct record *record, unsigned long calls, u64 sector,
+static bool record_holds(const struct record *record, unsigned long calls, u64 sector,
 			 const char *text)
 {
 	return record->calls == calls && record->sector == sector && record->text == text;
@@ -125,20 +125,20 @@ const char *typed_markers_call_probes(void)
 	EXPECT(!marker_register_test_typed(record_call, &records[0]));
 	EXPECT(*direct);
 	hit_marker(1ULL << 40, text);
-	EXPECT(has_recorded(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
+	EXPECT(record_holds(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
 	hit_marker_in_other_function(2, text);
-	EXPECT(has_recorded(&records[0], 2, 2, text) && records[0].bytes == 4096);
+	EXPECT(record_holds(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 
 	/* Register a second probe, then unregister the first probe, then the second probe. */
 	EXPECT(!marker_register_test_typed(record_call_as_second_probe, &records[1]));
 	EXPECT(!*direct);
 	hit_marker(3, text);
-	EXPECT(has_recorded(&records[0], 3, 3, text) && has_recorded(&records[1], 1, 3, text));
+	EXPECT(record_holds(&records[0], 3, 3, text) && record_holds(&records[1], 1, 3, text));
 	EXPECT(!marker_unregister_test_typed(record_call, &records[0]));
 	EXPECT(*direct);
 	hit_marker(4, text);
-	EXPECT(records[0].calls == 3 && has_recorded(&records[1], 2, 4, text));
+	EXPECT(records[0].calls == 3 && record_holds(&records[1], 2, 4, text));
 	EXPECT(!marker_unregister_test_typed(record_call_as_second_probe, &records[1]));
 	hit_marker(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
@@ -151,7 +151,7 @@ const char *typed_markers_call_probes(void)
 	/* Register the same function with other private data. */
 	EXPECT(!marker_register_test_typed(record_call_as_second_probe, &records[2]));
 	hit_marker(6, text);
-	EXPECT(records[1].calls == 2 && has_recorded(&records[2], 1, 6, text));
+	EXPECT(records[1].calls == 2 && record_holds(&records[2], 1, 6, text));
 	return NULL;
 }
 
@@ -204,19 +204,19 @@ const char *typed_markers_call_probes_by_name(void)
 	EXPECT(!marker_probe_register("test_typed", "sector %llu bytes %u text %s",
 				      record_call_by_name, &records[0]));
 	hit_marker(2, text);
-	EXPECT(has_recorded(&records[0], 1, 2, text) && records[0].bytes == 512);
+	EXPECT(record_holds(&records[0], 1, 2, text) && records[0].bytes == 512);
 	EXPECT(!marker_register_test_typed(record_call, &records[1]));
 	hit_marker(3, text);
-	EXPECT(has_recorded(&records[0], 2, 3, text) && has_recorded(&records[1], 1, 3, text));
+	EXPECT(record_holds(&records[0], 2, 3, text) && record_holds(&records[1], 1, 3, text));
 	EXPECT(!marker_probe_unregister("test_typed", record_call_by_name, &records[0]));
 	hit_marker(4, text);
-	EXPECT(records[0].calls == 2 && has_recorded(&records[1], 2, 4, text));
+	EXPECT(records[0].calls == 2 && record_holds(&records[1], 2, 4, text));
 	EXPECT(!marker_probe_register("test_typed", NULL, record_call_by_name, &records[0]));
 	hit_marker(5, text);
-	EXPECT(has_recorded(&records[0], 3, 5, text) && has_recorded(&records[1], 3, 5, text));
+	EXPECT(record_holds(&records[0], 3, 5, text) && record_holds(&records[1], 3, 5, text));
 	EXPECT(!marker_unregister_test_typed(record_call, &records[1]));
 	hit_marker(6, text);
-	EXPECT(has_recorded(&records[0], 4, 6, text) && records[1].calls == 3);
+	EXPECT(record_holds(&records[0], 4, 6, text) && records[1].calls == 3);
 	EXPECT(!marker_probe_unregister("test_typed", record_call_by_name, &records[0]));
 	hit_marker(7, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 3);

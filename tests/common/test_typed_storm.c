@@ -133,7 +133,7 @@ static bool wanted, inside, released;
  * Called by each thread.  If the variable "wanted" is set, disable preemption in one of the
  * threads, until the variable "released" is set or HOLD_NS have passed.
  */
-static void disable_preemption_if_wanted(void)
+static void disable_preemption_on_request(void)
 {
 	u64 start;
 
@@ -201,7 +201,7 @@ const char *typed_storm_waits_for_preemption(void)
 
 	if (test_has_one_cpu())
 		return "SKIP this test needs a second CPU, on which a thread disables preemption";
-	EXPECT(!test_start_threads(disable_preemption_if_wanted));
+	EXPECT(!test_start_threads(disable_preemption_on_request));
 	for (i = 0; i < 10 && err == -EAGAIN; i++)
 		err = replace_probe_with_preemption_disabled();
 	WRITE_ONCE(wanted, false);

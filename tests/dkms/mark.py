@@ -55,7 +55,7 @@ FUNCTION = re.compile(r"^(?!#)\w[^;{}#]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*\n\{\n(.*?)
 RETURN = re.compile(r"(?<=[;}]\n)(?=(?:[ \t]*\n)?\treturn\b)")
 
 
-def insert_own_marker(text: str, stem: str) -> str:
+def insert_marker_before_return(text: str, stem: str) -> str:
     """Insert a marker into the first suitable function of a file; return the new text.
 
     A suitable function is called through a pointer, so it is not in init text, where trace_mark()
@@ -79,7 +79,7 @@ def insert_markers_into_file(path: Path) -> None:
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     stem = re.sub(r"\W", "_", path.stem)[:24]
     includes = list(re.finditer(r"^#\s*include\s*[<\"][^\n]*\n", text, re.M))
-    text = insert_own_marker(text, stem)
+    text = insert_marker_before_return(text, stem)
     # Insert the headers before all #include lines of the file, because an #include line may be
     # inside #if.
     at = includes[0].start() if includes else 0

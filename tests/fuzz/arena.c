@@ -169,7 +169,7 @@ void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned i
 }
 
 /* Call the breakpoint handler for a poke, and check that it emulates the new instruction. */
-static void check_breakpoint(const struct patcher_poke *poke)
+static void check_emulated_insn(const struct patcher_poke *poke)
 {
 	unsigned long addr = (unsigned long)poke->addr, stack[4] = { 0 };
 	struct pt_regs regs, expected;
@@ -188,7 +188,7 @@ static void check_breakpoint(const struct patcher_poke *poke)
 }
 
 /* Return true if the site of a poke holds the byte @first and the other bytes of @tail. */
-static bool is_site_equal(const struct patcher_poke *poke, u8 first, const u8 *tail)
+static bool does_site_hold(const struct patcher_poke *poke, u8 first, const u8 *tail)
 {
 	return poke->addr[0] == first && !memcmp(poke->addr + 1, tail + 1, poke->len - 1);
 }
@@ -199,8 +199,8 @@ static bool is_site_equal(const struct patcher_poke *poke, u8 first, const u8 *t
  */
 static void check_poked_site(const struct patcher_poke *poke, unsigned int round)
 {
-	bool old = is_site_equal(poke, poke->old[0], poke->old);
-	bool new = is_site_equal(poke, poke->new[0], poke->new);
+	bool old = does_site_hold(poke, poke->old[0], poke->old);
+	bool new = does_site_hold(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
 		/* The chunk of this poke is not in progress: all bytes are old, or all are new. */
@@ -208,8 +208,8 @@ static void check_poked_site(const struct patcher_poke *poke, unsigned int round
 		return;
 	}
 	MUST(round < 2);
-	MUST(is_site_equal(poke, INT3, round ? poke->new : poke->old));
-	check_breakpoint(poke);
+	MUST(does_site_hold(poke, INT3, round ? poke->new : poke->old));
+	check_emulated_insn(poke);
 }
 
 void patcher_text_sync(void)

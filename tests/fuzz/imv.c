@@ -28,7 +28,7 @@ static bool taken[CHUNKS];
 static u64 variables[VARIABLES];
 static u8 before[ARENA_BYTES];
 
-static unsigned int count_records(unsigned int i)
+static unsigned int count_site_records(unsigned int i)
 {
 	return chunks[i].head.bytes / sizeof(struct patcher_site);
 }
@@ -48,7 +48,7 @@ static void fill_site_record(struct input *in, struct patcher_site *site)
 	site->key = (long)&variables[take_number_below(in, VARIABLES)] - (long)&site->key;
 }
 
-static void fill_chunk(struct input *in, unsigned int number)
+static void fill_chunk_from_input(struct input *in, unsigned int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
 	unsigned int i, nr = take_number_below(in, RECORDS + 1), kind = take_number_below(in, 16);
@@ -72,7 +72,7 @@ static void clear_site_bytes(u8 *bytes, unsigned int number)
 {
 	unsigned int i;
 
-	for (i = 0; i < count_records(number); i++) {
+	for (i = 0; i < count_site_records(number); i++) {
 		const struct patcher_site *site = &chunks[number].sites[i];
 
 		memset(bytes + (patcher_site_addr(site) - (unsigned long)arena), 0, site->len);
@@ -127,13 +127,13 @@ static void check_value_in_site(const struct patcher_site *site)
 	}
 }
 
-static void check_arena_and_sites(void)
+static void check_bytes_and_site_values(void)
 {
 	unsigned int i, j;
 
 	check_bytes_outside_sites();
 	for (i = 0; i < CHUNKS; i++)
-		for (j = 0; taken[i] && j < count_records(i); j++)
+		for (j = 0; taken[i] && j < count_site_records(i); j++)
 			check_value_in_site(&chunks[i].sites[j]);
 }
 
@@ -144,7 +144,7 @@ static void add_table_from_input(struct input *in)
 
 	if (taken[number])
 		return;
-	fill_chunk(in, number);
+	fill_chunk_from_input(in, number);
 	taken[number] = !kmarkers_join_chunk(&span, &chunks[number].head,
 					     sizeof(struct patcher_site)) &&
 			!imv_register_module_sites(MODULE(number), &span) &&
@@ -198,7 +198,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			drop_table_from_input(&in);
 		else
 			set_values_from_input(&in);
-		check_arena_and_sites();
+		check_bytes_and_site_values();
 	}
 	for (i = 0; i < CHUNKS; i++) {
 		imv_unregister_module_sites(MODULE(i));

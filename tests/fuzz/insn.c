@@ -11,7 +11,7 @@ static struct input input;
  * decode the same instruction as from the whole code.  The bytes are copied to memory of exactly
  * their size, so that AddressSanitizer reports a read behind the last byte.
  */
-static void decode_cut_code(const u8 *code)
+static void check_decoding_of_cut_code(const u8 *code)
 {
 	struct patcher_insn whole, cut;
 	unsigned int max;
@@ -45,7 +45,7 @@ static bool take_case_from_input(struct oracle_case *test)
 	test->regs.bx = test->regs.r12 = test->regs.r13 = ~test->regs.ax;
 	test->regs.cx = test->regs.dx = test->regs.si = test->regs.di = test->regs.ax << 1;
 	test->regs.bp = test->regs.r8 = test->regs.r9 = test->regs.r10 = test->regs.ax >> 1;
-	decode_cut_code(test->code);
+	check_decoding_of_cut_code(test->code);
 	return true;
 }
 
@@ -54,9 +54,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct oracle_result result;
 
 	input = (struct input){ data, size };
-	MUST(!oracle_run(take_case_from_input, &result));
+	MUST(!oracle_run_cases(take_case_from_input, &result));
 	if (result.different)
-		oracle_print(&result);
+		oracle_print_result(&result);
 	MUST(!result.different);
 	return 0;
 }

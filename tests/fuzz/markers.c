@@ -44,32 +44,32 @@ static struct name {
 static int called[PROBES * 2], nr_called;
 
 /*
- * Probe number p is probe_even() if p is even, else probe_odd().  The private data
+ * Probe number p is record_even_probe() if p is even, else record_odd_probe().  The private data
  * of the probe is p / 2.
  */
-static void probe_even(void *private, void *call_private, const char *fmt, va_list *args)
+static void record_even_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	MUST(call_private == called && va_arg(*args, int) == 7);
 	called[nr_called++] = (long)private * 2;
 }
 
-static void probe_odd(void *private, void *call_private, const char *fmt, va_list *args)
+static void record_odd_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	MUST(call_private == called && va_arg(*args, int) == 7);
 	called[nr_called++] = (long)private * 2 + 1;
 }
 
-static marker_probe_func *select_function(int probe)
+static marker_probe_func *get_probe_function(int probe)
 {
-	return probe & 1 ? probe_odd : probe_even;
+	return probe & 1 ? record_odd_probe : record_even_probe;
 }
 
-static void *make_private(int probe)
+static void *get_probe_private(int probe)
 {
 	return (void *)(long)(probe / 2);
 }
 
-static void fill_marker(struct input *in, int number)
+static void fill_marker_from_input(struct input *in, int number)
 {
 	marker_name[number] = take_number_below(in, NAMES);
 	marker_format[number] = take_number_below(in, FORMATS);
@@ -83,7 +83,7 @@ static void fill_marker(struct input *in, int number)
 }
 
 /* Fill a chunk.  Each record in the chunk refers to one of the chunk's two markers. */
-static void fill_chunk(struct input *in, int number)
+static void fill_chunk_from_input(struct input *in, int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
 	unsigned int i, kind = take_number_below(in, 16);
@@ -98,8 +98,8 @@ static void fill_chunk(struct input *in, int number)
 		head->record = take_number(in, 2);
 	else if (kind == 2)
 		head->version = take_number(in, 2);
-	fill_marker(in, number * 2);
-	fill_marker(in, number * 2 + 1);
+	fill_marker_from_input(in, number * 2);
+	fill_marker_from_input(in, number * 2 + 1);
 	for (i = 0; i < RECORDS; i++)
 		chunks[number].records[i] = (long)&markers[number * 2 + take_number_below(in, 2)] -
 					    (long)&chunks[number].records[i];
@@ -111,12 +111,12 @@ static int get_marker_index(int number, unsigned int record)
 				 chunks[number].records[record]) - markers;
 }
 
-static unsigned int count_records(int number)
+static unsigned int count_chunk_records(int number)
 {
 	return chunks[number].head.bytes / sizeof(s32);
 }
 
-static bool is_head_valid(int number)
+static bool is_chunk_head_valid(int number)
 {
 	const struct kmarkers_chunk *head = &chunks[number].head;
 
@@ -141,14 +141,14 @@ static void add_records_to_model(int number)
 {
 	unsigned int i;
 
-	for (i = 0; i < count_records(number); i++) {
+	for (i = 0; i < count_chunk_records(number); i++) {
 		int marker = get_marker_index(number, i);
 		struct name *name = &model[marker_name[marker]];
 
 		if (!array_contains(name->marker, name->nr_markers, marker))
 			name->marker[name->nr_markers++] = marker;
 	}
-	for (i = 0; i < count_records(number); i++) {
+	for (i = 0; i < count_chunk_records(number); i++) {
 		struct name *name = &model[marker_name[get_marker_index(number, i)]];
 
 		if (name->nr_probes && name->format == NONE)
@@ -163,10 +163,10 @@ static void add_table_from_input(struct input *in)
 
 	if (taken[number])
 		return;
-	fill_chunk(in, number);
+	fill_chunk_from_input(in, number);
 	taken[number] = !kmarkers_join_chunk(&span, &chunks[number].head, sizeof(s32)) &&
 			!marker_tables_register_module(MODULE(number), &span);
-	MUST(taken[number] == is_head_valid(number));
+	MUST(taken[number] == is_chunk_head_valid(number));
 	if (taken[number])
 		add_records_to_model(number);
 }
@@ -183,7 +183,7 @@ static void drop_table(int number)
 				remove_element(model[i].marker, &model[i].nr_markers, j);
 }
 
-static int register_in_model(struct name *name, int format, int probe)
+static int register_probe_in_model(struct name *name, int format, int probe)
 {
 	if (format != NONE && name->format != NONE && format != name->format)
 		return -EPERM;
@@ -201,10 +201,10 @@ static void register_probe_from_input(struct input *in)
 {
 	int name = take_number_below(in, NAMES), probe = take_number_below(in, PROBES);
 	int format = (int)take_number_below(in, FORMATS + 1) - 1;
-	int want = register_in_model(&model[name], format, probe);
+	int want = register_probe_in_model(&model[name], format, probe);
 
 	MUST(marker_probe_register(names[name], format == NONE ? NULL : formats[format],
-				   select_function(probe), make_private(probe)) == want);
+				   get_probe_function(probe), get_probe_private(probe)) == want);
 }
 
 static void unregister_probe(int number, int probe)
@@ -220,11 +220,11 @@ static void unregister_probe(int number, int probe)
 			name->format = NONE;
 		want = 0;
 	}
-	MUST(marker_probe_unregister(names[number], select_function(probe),
-				     make_private(probe)) == want);
+	MUST(marker_probe_unregister(names[number], get_probe_function(probe),
+				     get_probe_private(probe)) == want);
 }
 
-static void check_marker(const struct name *name, int number)
+static void check_marker_with_model(const struct name *name, int number)
 {
 	const struct marker *marker = &markers[number];
 	bool on = name->nr_probes && marker_format[number] == name->format;
@@ -238,13 +238,13 @@ static void check_marker(const struct name *name, int number)
 		MUST(called[i] == name->probe[i]);
 }
 
-static void check_markers(void)
+static void check_markers_with_model(void)
 {
 	int i, j;
 
 	for (i = 0; i < NAMES; i++)
 		for (j = 0; j < model[i].nr_markers; j++)
-			check_marker(&model[i], model[i].marker[j]);
+			check_marker_with_model(&model[i], model[i].marker[j]);
 }
 
 /* Drop all tables.  Then free all names if @free_all is set, else unregister all probes. */
@@ -282,7 +282,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		else
 			unregister_probe(take_number_below(&in, NAMES),
 					 take_number_below(&in, PROBES));
-		check_markers();
+		check_markers_with_model();
 	}
 	drop_tables_and_probes(size & 1);
 	return 0;

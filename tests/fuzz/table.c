@@ -44,7 +44,7 @@ static bool ranges_overlap(unsigned long a, unsigned int a_len, unsigned long b,
 	return a < b + b_len && b < a + a_len;
 }
 
-static bool is_prefix(u8 byte)
+static bool is_lock_or_ds_prefix(u8 byte)
 {
 	return byte == 0xf0 || byte == 0x3e;
 }
@@ -61,7 +61,7 @@ static bool is_site_valid(const struct patcher_site *site)
 	if (site->flags & PATCHER_SITE_RUN)
 		return arena_can_wait && !(site->flags & PATCHER_SITE_PREFIX);
 	if (site->flags & PATCHER_SITE_PREFIX)
-		return site->len == 1 && is_prefix(*addr);
+		return site->len == 1 && is_lock_or_ds_prefix(*addr);
 	return is_one_instruction(addr, site->len);
 }
 
@@ -105,7 +105,7 @@ static void fill_site_record(struct input *in, struct patcher_site *site)
 		site->flags = take_number(in, 2);
 	else if (kind == 3)
 		site->flags = PATCHER_SITE_RUN;
-	else if (is_prefix(*place) && site->len == 1)
+	else if (is_lock_or_ds_prefix(*place) && site->len == 1)
 		site->flags = PATCHER_SITE_PREFIX;
 }
 
@@ -137,7 +137,7 @@ static void unregister_table_from_input(struct input *in)
 	t->registered = false;
 }
 
-static const struct patcher_site *find_site(const u8 *addr, const char **owner)
+static const struct patcher_site *find_registered_site(const u8 *addr, const char **owner)
 {
 	unsigned int i, j;
 
@@ -153,7 +153,7 @@ static const struct patcher_site *find_site(const u8 *addr, const char **owner)
 }
 
 /* Return a registered site selected by the input, or NULL. */
-static const struct patcher_site *choose_site(struct input *in)
+static const struct patcher_site *choose_registered_site(struct input *in)
 {
 	const struct table *t = &tables[take_number_below(in, TABLES)];
 	unsigned int number = take_number(in, 1);
@@ -163,7 +163,7 @@ static const struct patcher_site *choose_site(struct input *in)
 
 static void fill_poke(struct input *in, struct patcher_poke *poke, bool prefix)
 {
-	const struct patcher_site *site = choose_site(in);
+	const struct patcher_site *site = choose_registered_site(in);
 	unsigned int kind = take_number_below(in, 16);
 
 	memset(poke, 0, sizeof(*poke));
@@ -210,14 +210,14 @@ static bool is_poke_valid(const struct patcher_poke *poke, const char *owner, bo
 
 	if (!poke->len || poke->len > PATCHER_INSN_MAX)
 		return false;
-	site = find_site(poke->addr, &whose);
+	site = find_registered_site(poke->addr, &whose);
 	if (!site || whose != owner || site->len != poke->len ||
 	    !(site->flags & PATCHER_SITE_PREFIX) != !prefix ||
 	    memcmp(poke->old, poke->addr, poke->len))
 		return false;
 	/* A LOCK prefix may be removed only while one CPU is online. */
 	if (prefix)
-		return poke->len == 1 && is_prefix(poke->new[0]) &&
+		return poke->len == 1 && is_lock_or_ds_prefix(poke->new[0]) &&
 		       (poke->new[0] == 0xf0 || arena_alone);
 	return is_one_instruction(poke->new, poke->len) ||
 	       (site->flags & PATCHER_SITE_RUN && (bytes_have_no_effect(poke->new, poke->len) ||
@@ -261,7 +261,7 @@ static void hit_breakpoint_from_input(struct input *in)
 	u8 *place = arena_take_address(in);
 	struct pt_regs regs, expected;
 	const char *owner;
-	bool ours = find_site(place, &owner);
+	bool ours = find_registered_site(place, &owner);
 
 	memset(&regs, 0x3c, sizeof(regs));
 	regs.ip = (unsigned long)place + 1;

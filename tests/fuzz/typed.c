@@ -35,7 +35,7 @@ static struct {
 
 static u8 before[ARENA_BYTES];
 
-static void empty_near_probe(void)
+static void empty_probe_in_jump_range(void)
 {
 }
 
@@ -44,17 +44,17 @@ static void empty_probe_by_name(void *private, void *call_private, const char *f
 }
 
 /* Return the function of a probe.  A direct jump cannot reach the functions of odd probes. */
-static marker_typed_func *select_function(int probe)
+static marker_typed_func *get_probe_function(int probe)
 {
-	return probe & 1 ? FAR : empty_near_probe;
+	return probe & 1 ? FAR : empty_probe_in_jump_range;
 }
 
-static void *make_private(int probe)
+static void *get_probe_private(int probe)
 {
 	return (void *)(0x1234567800000000L + probe);
 }
 
-static bool is_head_valid(const struct kmarkers_chunk *head)
+static bool is_chunk_head_valid(const struct kmarkers_chunk *head)
 {
 	const unsigned int three = 3 * sizeof(struct patcher_site);
 
@@ -63,7 +63,7 @@ static bool is_head_valid(const struct kmarkers_chunk *head)
 }
 
 /* Return the only site of a chunk at address @at, or NULL if no site or several are at @at. */
-static const struct patcher_site *find_site(int chunk, unsigned int nr, const u8 *at)
+static const struct patcher_site *find_only_site_at(int chunk, unsigned int nr, const u8 *at)
 {
 	const struct patcher_site *found = NULL;
 	unsigned int i;
@@ -78,7 +78,7 @@ static const struct patcher_site *find_site(int chunk, unsigned int nr, const u8
 	return found;
 }
 
-static bool is_part_valid(const struct patcher_site *site, unsigned int part, unsigned long key)
+static bool is_stub_site_ok(const struct patcher_site *site, unsigned int part, unsigned long key)
 {
 	struct patcher_insn insn;
 	const u8 *at;
@@ -105,9 +105,9 @@ static bool overlaps_stub(const u8 *at)
  * Add the stub at @at to the model.  Return false if no valid stub is at @at, or if the stub
  * overlaps another stub.
  */
-static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
+static bool add_stub_to_model(int chunk, unsigned int nr, u8 *at)
 {
-	const struct patcher_site *site = find_site(chunk, nr, at);
+	const struct patcher_site *site = find_only_site_at(chunk, nr, at);
 	unsigned long key;
 	unsigned int i;
 
@@ -115,7 +115,7 @@ static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 		return false;
 	key = patcher_site_key(site);
 	for (i = 0; i < 3; i++)
-		if (!is_part_valid(find_site(chunk, nr, at + typed_stub_at[i]), i, key))
+		if (!is_stub_site_ok(find_only_site_at(chunk, nr, at + typed_stub_at[i]), i, key))
 			return false;
 	if (overlaps_stub(at) || ((struct marker_typed *)key)->iterator == FAR)
 		return false;
@@ -131,18 +131,18 @@ static bool add_stubs_to_model(int chunk)
 	const struct kmarkers_chunk *head = &typed_stubs[chunk].head;
 	unsigned int nr, at, found = 0;
 
-	if (!is_head_valid(head))
+	if (!is_chunk_head_valid(head))
 		return false;
 	nr = head->bytes / sizeof(struct patcher_site);
 	for (at = 0; at + STUB_BYTES <= ARENA_BYTES; at++)
-		found += add_stub_at(chunk, nr, arena + at);
+		found += add_stub_to_model(chunk, nr, arena + at);
 	if (found * 3 == nr)
 		return true;
 	nr_stubs[chunk] = 0;
 	return false;
 }
 
-static int add_stubs(int chunk)
+static int register_stub_table(int chunk)
 {
 	struct kmarkers_span span = { NULL };
 
@@ -150,7 +150,7 @@ static int add_stubs(int chunk)
 	       marker_stubs_register_module(MODULE(chunk), &span);
 }
 
-static int add_markers(int chunk)
+static int register_marker_table(int chunk)
 {
 	struct kmarkers_span span = { NULL };
 
@@ -168,10 +168,10 @@ static void add_table_from_input(struct input *in)
 	typed_fill_markers(in, chunk);
 	typed_fill_stubs(in, chunk);
 	good = add_stubs_to_model(chunk);
-	MUST(!add_stubs(chunk) == good);
+	MUST(!register_stub_table(chunk) == good);
 	taken[chunk] = good;
 	if (good)
-		MUST(!add_markers(chunk));
+		MUST(!register_marker_table(chunk));
 	else
 		for (i = 0; i < 2; i++)
 			MUST(!typed_markers[chunk * 2 + i].stub);
@@ -203,7 +203,7 @@ static void drop_tables(int chunk)
 		model[chunk * 2 + i].nr = 0;
 }
 
-static int find_probe(int marker, int probe)
+static int find_probe_in_model(int marker, int probe)
 {
 	int i;
 
@@ -220,19 +220,19 @@ static void register_probe_from_input(struct input *in)
 
 	if (!taken[marker / 2])
 		return;
-	if (find_probe(marker, probe) >= 0)
+	if (find_probe_in_model(marker, probe) >= 0)
 		want = -EBUSY;
 	else
 		model[marker].probe[model[marker].nr++] = probe;
-	MUST(marker_typed_register(&typed_markers[marker], select_function(probe),
-				   make_private(probe)) == want);
+	MUST(marker_typed_register(&typed_markers[marker], get_probe_function(probe),
+				   get_probe_private(probe)) == want);
 }
 
 static void unregister_probe_from_input(struct input *in)
 {
 	int marker = take_number_below(in, MARKERS), probe = take_number_below(in, PROBES);
 	int want = -ENOENT;
-	int at = find_probe(marker, probe);
+	int at = find_probe_in_model(marker, probe);
 
 	if (!taken[marker / 2])
 		return;
@@ -242,8 +242,8 @@ static void unregister_probe_from_input(struct input *in)
 		memmove(&model[marker].probe[at], &model[marker].probe[at + 1],
 			(model[marker].nr - at) * sizeof(int));
 	}
-	MUST(marker_typed_unregister(&typed_markers[marker], select_function(probe),
-				     make_private(probe)) == want);
+	MUST(marker_typed_unregister(&typed_markers[marker], get_probe_function(probe),
+				     get_probe_private(probe)) == want);
 }
 
 static void toggle_probe_by_name(int marker)
@@ -262,23 +262,23 @@ static void toggle_probe_by_name(int marker)
  * Check the jump of a stub.  The last stub of a marker (@last) jumps directly to the marker's only
  * probe if a direct jump can reach the probe.  All other stubs jump to the iterator.
  */
-static void check_stub(const struct stub *stub, bool last)
+static void check_stub_target(const struct stub *stub, bool last)
 {
 	int probe = model[stub->marker].probe[0];
 	u64 private;
 
 	if (!last || model[stub->marker].nr != 1 || model[stub->marker].by_name ||
-	    select_function(probe) == FAR) {
+	    get_probe_function(probe) == FAR) {
 		MUST(is_jump_to(stub->at, typed_markers[stub->marker].iterator));
 		return;
 	}
 	memcpy(&private, stub->at + 7, sizeof(private));
 	MUST(!memcmp(stub->at, typed_stub_bytes, 7));
-	MUST(private == (u64)make_private(probe));
-	MUST(is_jump_to(stub->at + 15, select_function(probe)));
+	MUST(private == (u64)get_probe_private(probe));
+	MUST(is_jump_to(stub->at + 15, get_probe_function(probe)));
 }
 
-static void check_stubs(int chunk)
+static void check_stub_targets(int chunk)
 {
 	int i, last[MARKERS];
 
@@ -287,12 +287,12 @@ static void check_stubs(int chunk)
 	for (i = 0; i < nr_stubs[chunk]; i++) {
 		const struct stub *stub = &model_stubs[chunk][i];
 
-		check_stub(stub, last[stub->marker] == i);
+		check_stub_target(stub, last[stub->marker] == i);
 		memcpy(before + (stub->at - arena), stub->at, STUB_BYTES);
 	}
 }
 
-static void check_marker(int number)
+static void check_marker_with_model(int number)
 {
 	const struct marker_probe *probe = typed_markers[number].probes;
 	int i;
@@ -300,13 +300,13 @@ static void check_marker(int number)
 	MUST(typed_markers[number].marker.state__imv == (model[number].nr || model[number].by_name));
 	MUST(!typed_markers[number].marker.probes == !model[number].by_name);
 	for (i = 0; i < model[number].nr; i++, probe++) {
-		while (probe->func == (marker_probe_func *)(void *)typed_no_probe)
+		while (probe->func == (marker_probe_func *)(void *)typed_empty_probe)
 			probe++;
 		MUST(probe->func ==
-		     (marker_probe_func *)(void *)select_function(model[number].probe[i]));
-		MUST(probe->private == make_private(model[number].probe[i]));
+		     (marker_probe_func *)(void *)get_probe_function(model[number].probe[i]));
+		MUST(probe->private == get_probe_private(model[number].probe[i]));
 	}
-	while (probe && probe->func == (marker_probe_func *)(void *)typed_no_probe)
+	while (probe && probe->func == (marker_probe_func *)(void *)typed_empty_probe)
 		probe++;
 	MUST(!probe || !probe->func);
 }
@@ -317,11 +317,11 @@ static void check_markers_and_stubs(void)
 	int i;
 
 	for (i = 0; i < CHUNKS; i++)
-		check_stubs(i);
+		check_stub_targets(i);
 	MUST(!memcmp(before, arena, ARENA_BYTES));
 	for (i = 0; i < MARKERS; i++)
 		if (taken[i / 2])
-			check_marker(i);
+			check_marker_with_model(i);
 }
 
 static void run_operation_from_input(struct input *in)

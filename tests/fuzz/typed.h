@@ -35,7 +35,7 @@ extern const char *const typed_names[MARKERS];
 extern const u8 typed_stub_bytes[STUB_BYTES], typed_stub_at[3], typed_stub_len[3];
 
 /* The function that a marker calls while the marker has no probe. */
-void typed_no_probe(void);
+void typed_empty_probe(void);
 
 /* Fill the markers of a chunk, the stubs of a chunk, and the arena, as selected by the input. */
 void typed_fill_markers(struct input *in, int chunk);

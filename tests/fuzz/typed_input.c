@@ -21,15 +21,15 @@ struct typed_stubs typed_stubs[CHUNKS];
 
 struct typed_table typed_tables[CHUNKS];
 
-static void iterate_even(void)
+static void empty_even_iterator(void)
 {
 }
 
-static void iterate_odd(void)
+static void empty_odd_iterator(void)
 {
 }
 
-void typed_no_probe(void)
+void typed_empty_probe(void)
 {
 }
 
@@ -43,8 +43,8 @@ void typed_fill_markers(struct input *in, int chunk)
 		typed_markers[number] = (struct marker_typed) {
 			.marker = { .name = typed_names[number], .format = "%d", .func = __func__,
 				    .file = __FILE__, .flavour = MARKER_TYPED },
-			.iterator = i ? iterate_odd : iterate_even,
-			.nothing = typed_no_probe,
+			.iterator = i ? empty_odd_iterator : empty_even_iterator,
+			.nothing = typed_empty_probe,
 		};
 		if (take_number_below(in, 32) == 0)
 			typed_markers[number].iterator = FAR;
@@ -69,7 +69,7 @@ static void fill_site_record(struct patcher_site *site, u8 *at, const struct mar
 }
 
 /* Change a field of one of a stub's sites, or swap two sites of the stub, as the input selects. */
-static void corrupt_stub(struct input *in, int chunk, struct patcher_site *site)
+static void corrupt_site_of_stub(struct input *in, int chunk, struct patcher_site *site)
 {
 	struct patcher_site *one = &site[take_number_below(in, 3)], tmp;
 	u8 *at = (u8 *)patcher_site_addr(one);
@@ -131,7 +131,7 @@ void typed_fill_stubs(struct input *in, int chunk)
 					 take_number_below(in, 4) ? typed_stub_len[j] :
 						      arena_get_insn_len(at + typed_stub_at[j]));
 		if (take_number_below(in, 16) == 0)
-			corrupt_stub(in, chunk, site);
+			corrupt_site_of_stub(in, chunk, site);
 	}
 }
 

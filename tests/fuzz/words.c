@@ -37,7 +37,7 @@ static void append_text(const char *piece, size_t bytes)
 	length += bytes;
 }
 
-static void append_one_of(struct input *in, const char *const *list, unsigned int nr)
+static void append_element_of_list(struct input *in, const char *const *list, unsigned int nr)
 {
 	const char *piece = list[take_number_below(in, nr)];
 
@@ -45,7 +45,7 @@ static void append_one_of(struct input *in, const char *const *list, unsigned in
 }
 
 /* Set text and length, as selected by the input. */
-static void fill_text(struct input *in)
+static void fill_text_from_input(struct input *in)
 {
 	static const char *const signs[] = { "", "", "-", "+" };
 	static const char *const ends[] = { "", "", "\n", "\n\n", " ", "x" };
@@ -56,23 +56,23 @@ static void fill_text(struct input *in)
 		length = in->left < MAX_TEXT ? in->left : MAX_TEXT;
 		memcpy(text, in->data, length);
 	} else if (kind == 1) {
-		append_one_of(in, signs, ARRAY_SIZE(signs));
+		append_element_of_list(in, signs, ARRAY_SIZE(signs));
 		while (nr--)
-			append_one_of(in, digits, ARRAY_SIZE(digits));
+			append_element_of_list(in, digits, ARRAY_SIZE(digits));
 	} else {
-		append_one_of(in, words, ARRAY_SIZE(words));
+		append_element_of_list(in, words, ARRAY_SIZE(words));
 		for (; nr; nr--) {
 			append_text(" ", 1);
-			append_one_of(in, words, ARRAY_SIZE(words));
+			append_element_of_list(in, words, ARRAY_SIZE(words));
 		}
 	}
 	if (kind)
-		append_one_of(in, ends, ARRAY_SIZE(ends));
+		append_element_of_list(in, ends, ARRAY_SIZE(ends));
 	text[length] = '\0';
 }
 
 /* Return a copy in memory of exactly the same size, so that a read behind the end is detected. */
-static char *copy_text(const char *from, size_t bytes)
+static char *copy_to_exact_size(const char *from, size_t bytes)
 {
 	char *copy = malloc(bytes + 1);
 
@@ -82,7 +82,7 @@ static char *copy_text(const char *from, size_t bytes)
 }
 
 /* Parse an unsigned number.  Return false if it is invalid or does not fit in 64 bits. */
-static bool parse_magnitude(const char *at, __uint128_t *value)
+static bool parse_unsigned_number(const char *at, __uint128_t *value)
 {
 	static const char all[] = "0123456789abcdef0123456789ABCDEF";
 	unsigned int base = 10, nr;
@@ -104,13 +104,13 @@ static bool parse_magnitude(const char *at, __uint128_t *value)
 	return nr;
 }
 
-static void check_number(const char *line, bool is_signed)
+static void check_number_parser(const char *line, bool is_signed)
 {
 	bool minus = is_signed && *line == '-';
 	u64 value = 0;
 	__uint128_t size;
 	int err = patcher_parse_number(line, is_signed, &value);
-	bool good = parse_magnitude(line + (minus || *line == '+'), &size);
+	bool good = parse_unsigned_number(line + (minus || *line == '+'), &size);
 
 	if (is_signed && size > ((u64)1 << 63) - !minus)
 		good = false;
@@ -118,7 +118,7 @@ static void check_number(const char *line, bool is_signed)
 	MUST(err || value == (minus ? -(u64)size : (u64)size));
 }
 
-static void check_identifier(const char *line)
+static void check_identifier_parser(const char *line)
 {
 	static const char good_ones[] =
 		"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -131,7 +131,7 @@ static void check_identifier(const char *line)
  * Find the words of @line.  Return the number of words; 0 if there are too many, or if spaces are
  * misplaced.
  */
-static unsigned int find_words(const char *line, const char **word)
+static unsigned int split_into_words(const char *line, const char **word)
 {
 	unsigned int nr = 1;
 	const char *at;
@@ -149,17 +149,17 @@ static unsigned int find_words(const char *line, const char **word)
 	return nr;
 }
 
-static bool is_word(const char *at, const char *word)
+static bool is_word_at(const char *at, const char *word)
 {
 	size_t bytes = strlen(word);
 
 	return !strncmp(at, word, bytes) && (!at[bytes] || at[bytes] == ' ');
 }
 
-static bool is_command(const char *at)
+static bool is_command_at(const char *at)
 {
-	return is_word(at, "none") || is_word(at + (*at == '-'), "trace") ||
-	       is_word(at + (*at == '-'), "count");
+	return is_word_at(at, "none") || is_word_at(at + (*at == '-'), "trace") ||
+	       is_word_at(at + (*at == '-'), "count");
 }
 
 /*
@@ -168,10 +168,10 @@ static bool is_command(const char *at)
  */
 static void check_command(const struct control_command *command, const char *at)
 {
-	unsigned int trace = is_word(at + (*at == '-'), "trace") ? CONTROL_TRACE : 0;
-	unsigned int count = is_word(at + (*at == '-'), "count") ? CONTROL_COUNT : 0;
-	unsigned int which = is_word(at, "none") ? CONTROL_TRACE | CONTROL_COUNT : trace | count;
-	bool takes = *at == '-' || is_word(at, "none");
+	unsigned int trace = is_word_at(at + (*at == '-'), "trace") ? CONTROL_TRACE : 0;
+	unsigned int count = is_word_at(at + (*at == '-'), "count") ? CONTROL_COUNT : 0;
+	unsigned int which = is_word_at(at, "none") ? CONTROL_TRACE | CONTROL_COUNT : trace | count;
+	bool takes = *at == '-' || is_word_at(at, "none");
 
 	MUST(command->add == (takes ? 0 : which) && command->del == (takes ? which : 0));
 }
@@ -180,31 +180,31 @@ static bool is_request_valid(const char *line, const char **word, unsigned int n
 {
 	if (nr < 2)
 		return false;
-	if (is_word(line, "attach"))
+	if (is_word_at(line, "attach"))
 		return true;
-	return nr == 2 && (is_word(line, "detach") || is_command(word[1]));
+	return nr == 2 && (is_word_at(line, "detach") || is_command_at(word[1]));
 }
 
 static void check_request(const struct control_request *request, const char **word,
 			  unsigned int nr)
 {
-	bool attach = is_word(word[0], "attach"), detach = is_word(word[0], "detach");
+	bool attach = is_word_at(word[0], "attach"), detach = is_word_at(word[0], "detach");
 	enum control_verb verb = attach ? CONTROL_ATTACH : detach ? CONTROL_DETACH : CONTROL_APPLY;
 
 	MUST(request->verb == verb);
-	MUST(is_word(word[attach || detach], request->object));
+	MUST(is_word_at(word[attach || detach], request->object));
 	MUST(!request->name == !attach && !request->command == (attach || detach));
 	if (attach)
-		MUST(is_word(word[nr - 1], request->name));
+		MUST(is_word_at(word[nr - 1], request->name));
 	if (request->command)
 		check_command(request->command, word[1]);
 }
 
-static void check_control(const char *line)
+static void check_control_parser(const char *line)
 {
 	const char *word[WORDS];
-	unsigned int nr = find_words(line, word);
-	char *copy = copy_text(line, strlen(line));
+	unsigned int nr = split_into_words(line, word);
+	char *copy = copy_to_exact_size(line, strlen(line));
 	struct control_request request;
 	int err = marker_command_parse_line(copy, &request);
 
@@ -218,12 +218,12 @@ static void check_control(const char *line)
  * Check the two parsers for the debugfs files of a marker: the parser for the file "probe" accepts
  * a command, the parser for the file "enable" accepts 0 or 1.
  */
-static void check_words_of_marker_files(const char *line)
+static void check_parsers_of_marker_files(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);
 	bool digit = (*line == '0' || *line == '1') && !line[1];
 
-	MUST(!command == !(is_command(line) && !strchr(line, ' ')));
+	MUST(!command == !(is_command_at(line) && !strchr(line, ' ')));
 	if (command)
 		check_command(command, line);
 	command = marker_command_parse_enable_word(line);
@@ -239,18 +239,18 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	char *line;
 	int err;
 
-	fill_text(&in);
-	check_identifier(text);
-	line = copy_text(text, length);
+	fill_text_from_input(&in);
+	check_identifier_parser(text);
+	line = copy_to_exact_size(text, length);
 	wanted = length - (length && text[length - 1] == '\n');
 	err = kmarkers_strip_newline(line, length);
 	MUST(err == (wanted && !memchr(text, 0, wanted) ? 0 : -EINVAL));
 	if (!err) {
 		MUST(strlen(line) == wanted && !memcmp(line, text, wanted));
-		check_number(line, false);
-		check_number(line, true);
-		check_words_of_marker_files(line);
-		check_control(line);
+		check_number_parser(line, false);
+		check_number_parser(line, true);
+		check_parsers_of_marker_files(line);
+		check_control_parser(line);
 	}
 	free(line);
 	return 0;

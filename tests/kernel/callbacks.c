@@ -59,7 +59,7 @@ static int register_callbacks_get(bool on)
 	return err;
 }
 
-static int set_itself(const char *text, const struct kernel_param *kp)
+static int set_callbacks_get(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
@@ -67,7 +67,7 @@ static int set_itself(const char *text, const struct kernel_param *kp)
 }
 
 static const struct kernel_param_ops fire_ops = { .set = fire_marker_on_write };
-static const struct kernel_param_ops itself_ops = { .set = set_itself };
+static const struct kernel_param_ops itself_ops = { .set = set_callbacks_get };
 module_param_cb(fire, &fire_ops, NULL, 0200);
 module_param_cb(itself, &itself_ops, NULL, 0200);
 

@@ -150,7 +150,7 @@ static int restore_whole_function(char **words)
  * Redirect the call to an address on the stack, which is not text, and is more than 2 GB away from
  * the call.
  */
-static int redirect_out_of_reach(char **words)
+static int redirect_call_out_of_reach(char **words)
 {
 	struct patcher_redirect far = {
 		.function = words[1], .callee = words[2], .replacement = words,
@@ -233,7 +233,7 @@ static int repeat_detour_race(char **words)
 	detour.replacement = return_4343;
 	detour.module = THIS_MODULE;
 	for (i = 0; i < RACES && !err; i++)
-		err = redirect_in_two_threads(&detour);
+		err = redirect_function_in_two_threads(&detour);
 	return err;
 }
 
@@ -245,7 +245,7 @@ static int repeat_unregister_race(char **words)
 
 	err = kstrtoul(words[2], 0, &core.offset);
 	for (i = 0; i < RACES && !err; i++)
-		err = unregister_in_two_threads(&core);
+		err = unregister_site_in_two_threads(&core);
 	return err;
 }
 
@@ -254,7 +254,7 @@ static int repeat_unregister_race(char **words)
  * breakpoint handler.  Return true if the name is refused, or if this kernel has no such function.
  * No instruction begins at offset 1, so -EINVAL would mean that the name was not refused.
  */
-static bool is_tracepoint_refused(const char *name)
+static bool is_site_in_tracepoint_refused(const char *name)
 {
 	struct patcher_core_site core = { .function = name, .offset = 1, .len = 5, .owner = name };
 	int err = patcher_core_register(&core);
@@ -266,7 +266,7 @@ static bool is_tracepoint_refused(const char *name)
  * Make requests that each have a missing or wrong field.  Return 0 if each request returned
  * -EINVAL, and if sites in tracepoints of RCU and of notifier chains are refused.
  */
-static int make_incomplete_requests(char **words)
+static int check_refused_requests(char **words)
 {
 	static const char name[] = "getpid";
 	static struct patcher_redirect calls_to[] = {
@@ -307,7 +307,7 @@ static int make_incomplete_requests(char **words)
 		if (patcher_core_register(&sites[i]) != -EINVAL)
 			return -EPROTO;
 	for (i = 0; i < ARRAY_SIZE(tracepoints); i++)
-		if (!is_tracepoint_refused(tracepoints[i]))
+		if (!is_site_in_tracepoint_refused(tracepoints[i]))
 			return -EPROTO;
 	return 0;
 }
@@ -315,7 +315,7 @@ static int make_incomplete_requests(char **words)
 /*
  * Return 0 if no records are found and the span is empty afterwards, whatever it contained before.
  */
-static int find_missing_records(char **words)
+static int find_records_of_unknown_kind(char **words)
 {
 	struct kmarkers_span span;
 	int err;
@@ -352,14 +352,14 @@ static const struct command {
 	{ "restore", 1, restore_redirected_call },
 	{ "detour", 2, redirect_whole_function },
 	{ "undetour", 1, restore_whole_function },
-	{ "far", 3, redirect_out_of_reach },
+	{ "far", 3, redirect_call_out_of_reach },
 	{ "race", 3, redirect_during_text_mutex_use },
 	{ "left", 3, unregister_changed_site },
 	{ "claims", 3, redirect_during_registrations },
 	{ "detour-race", 2, repeat_detour_race },
 	{ "forget-race", 3, repeat_unregister_race },
-	{ "nothing", 1, make_incomplete_requests },
-	{ "records", 1, find_missing_records },
+	{ "nothing", 1, check_refused_requests },
+	{ "records", 1, find_records_of_unknown_kind },
 	{ "site", 4, register_and_unregister_site },
 	{ "bytes", 3, core_show_bytes },
 	{ "scan", 5, core_find_bytes },

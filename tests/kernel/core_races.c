@@ -136,7 +136,7 @@ static int redirect_function(void *detour)
 	return patcher_redirect_function(detour);
 }
 
-int redirect_in_two_threads(struct patcher_detour *detour)
+int redirect_function_in_two_threads(struct patcher_detour *detour)
 {
 	int err = call_in_two_threads(redirect_function, detour, -EBUSY);
 
@@ -149,7 +149,7 @@ static int unregister_site(void *site)
 	return patcher_core_unregister(site);
 }
 
-int unregister_in_two_threads(struct patcher_core_site *site)
+int unregister_site_in_two_threads(struct patcher_core_site *site)
 {
 	return patcher_core_register(site) ?: call_in_two_threads(unregister_site, site, -EINVAL);
 }

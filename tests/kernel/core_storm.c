@@ -58,7 +58,7 @@ static unsigned long call_int_pow(void)
 	return int_pow(3, 2);
 }
 
-static void add_form(struct changed *site, const void *insn, unsigned long result)
+static void add_insn_form(struct changed *site, const void *insn, unsigned long result)
 {
 	memcpy(site->insn[site->nr], insn, site->core.len);
 	site->result[site->nr++] = result;
@@ -68,7 +68,7 @@ static void add_form(struct changed *site, const void *insn, unsigned long resul
  * Return true if @text is the instruction "test %rdi,%rdi" or "test %rsi,%rsi", followed by a je or
  * a jne.  Set @len to the length of this branch.
  */
-static bool is_branch(const u8 *text, u8 *len)
+static bool is_test_and_branch(const u8 *text, u8 *len)
 {
 	if (text[0] != 0x48 || text[1] != 0x85 || (text[2] != 0xff && text[2] != 0xf6))
 		return false;
@@ -86,9 +86,9 @@ static void add_nop_or_jump(struct changed *site, unsigned long result, unsigned
 	u8 len = site->core.len, jmp[2] = { 0xeb, site->insn[0][1] };
 
 	if (result == not_taken)
-		add_form(site, len == 2 ? "\x66\x90" : "\x66\x0f\x1f\x44\x00\x00", result);
+		add_insn_form(site, len == 2 ? "\x66\x90" : "\x66\x0f\x1f\x44\x00\x00", result);
 	else if (len == 2)
-		add_form(site, jmp, result);
+		add_insn_form(site, jmp, result);
 }
 
 static int find_lcm_branch(struct changed *site)
@@ -97,7 +97,7 @@ static int find_lcm_branch(struct changed *site)
 	unsigned long offset, not_taken;
 	u8 len = 0, insn[6];
 
-	for (offset = 0; offset < SEARCHED && !is_branch(text + offset, &len); offset++)
+	for (offset = 0; offset < SEARCHED && !is_test_and_branch(text + offset, &len); offset++)
 		;
 	if (offset == SEARCHED)
 		return -ENOENT;
@@ -113,10 +113,10 @@ static int find_lcm_branch(struct changed *site)
 	 * is: the original branch, a nop or jump with the opposite result, the inverted branch, a
 	 * nop or jump with the original result.
 	 */
-	add_form(site, insn, 12);
+	add_insn_form(site, insn, 12);
 	add_nop_or_jump(site, 0, not_taken);
 	insn[len == 2 ? 0 : 1] ^= 1;
-	add_form(site, insn, 0);
+	add_insn_form(site, insn, 0);
 	add_nop_or_jump(site, 12, not_taken);
 	return 0;
 }
@@ -143,7 +143,7 @@ static int find_int_pow_constant(struct changed *site)
 	memcpy(insn, text + offset, site->core.len);
 	for (i = 1; i <= 3; i++) {
 		insn[1 + high] = i;
-		add_form(site, insn, 9 * i);
+		add_insn_form(site, insn, 9 * i);
 	}
 	return 0;
 }
@@ -152,7 +152,7 @@ static int find_int_pow_constant(struct changed *site)
  * Call the changed function once.  If at most one change ran meanwhile, the function must return
  * the result of the form before or after the change.
  */
-static void count_wrong_result(struct changed *site)
+static void call_and_count_wrong_result(struct changed *site)
 {
 	unsigned long low = smp_load_acquire(&done), high;
 	unsigned long seen = site->call();
@@ -172,13 +172,13 @@ static void check_storm_results(void)
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		count_wrong_result(&sites[i % ARRAY_SIZE(sites)]);
+		call_and_count_wrong_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
 /*
  * In one batch, replace the instruction of each site by the form with the index @number % site->nr.
  */
-static int change_storm_sites(unsigned long number)
+static int store_forms_at_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
 	/* Order the pokes by address, so that the patcher need not sort them. */
@@ -203,13 +203,13 @@ static int change_storm_sites_repeatedly(void)
 
 	for (; changes && !err; changes--) {
 		smp_store_release(&started, done + 1);
-		err = change_storm_sites(done + 1);
+		err = store_forms_at_sites(done + 1);
 		if (!err)
 			smp_store_release(&done, done + 1);
 		schedule_timeout_uninterruptible(1);
 	}
 	if (done % ALL_FORMS)
-		err = err ?: change_storm_sites(roundup(done, ALL_FORMS));
+		err = err ?: store_forms_at_sites(roundup(done, ALL_FORMS));
 	return err;
 }
 

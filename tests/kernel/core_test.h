@@ -21,13 +21,13 @@ int stop_registering_site(void);
  * Redirect one function in two threads at the same time, then restore the function.  Return 0 if 0
  * was returned to one thread, and -EBUSY to the other thread.
  */
-int redirect_in_two_threads(struct patcher_detour *detour);
+int redirect_function_in_two_threads(struct patcher_detour *detour);
 
 /*
  * Unregister @site in two threads at the same time.  Return 0 if 0 was returned to one thread, and
  * -EINVAL to the other thread.
  */
-int unregister_in_two_threads(struct patcher_core_site *site);
+int unregister_site_in_two_threads(struct patcher_core_site *site);
 
 /*
  * start_holding_text_mutex() starts a thread that holds the kernel's text_mutex most of the time.

@@ -22,7 +22,7 @@ static void loop_with_interrupts_off(void *unused)
 /*
  * Handle the trap of the int3: move the instruction pointer back, so that the int3 traps for ever.
  */
-static int repeat_breakpoint(struct notifier_block *block, unsigned long event, void *data)
+static int repeat_int3_for_ever(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
@@ -33,7 +33,7 @@ static int repeat_breakpoint(struct notifier_block *block, unsigned long event, 
 }
 
 static struct notifier_block deaf_block = {
-	.notifier_call = repeat_breakpoint,
+	.notifier_call = repeat_int3_for_ever,
 	.priority = 1,
 };
 

@@ -201,7 +201,7 @@ static const struct {
 	{ "nested", hit_nested },
 };
 
-static int call_hit_function(char *line)
+static int call_hit_function_by_name(char *line)
 {
 	char *name = strsep(&line, " ");
 	unsigned int i, times = 1;
@@ -229,7 +229,7 @@ static ssize_t hit_write(struct file *file, const char __user *buf, size_t count
 	if (IS_ERR(line))
 		return PTR_ERR(line);
 	mutex_lock(&lock);
-	err = call_hit_function(strim(line));
+	err = call_hit_function_by_name(strim(line));
 	mutex_unlock(&lock);
 	kfree(line);
 	return err ?: count;

@@ -140,7 +140,7 @@ static void hit_on_cpu(void *data)
 		hits->hit(i);
 }
 
-static int call_hit_function(char *line)
+static int call_hit_function_on_all_cpus(char *line)
 {
 	char *name = strsep(&line, " ");
 	struct hits hits = { .times = 1 };
@@ -158,16 +158,16 @@ static int call_hit_function(char *line)
 	return -EINVAL;
 }
 
-static int set_hit(const char *value, const struct kernel_param *param)
+static int hit_on_write(const char *value, const struct kernel_param *param)
 {
 	char *line = kstrdup(value, GFP_KERNEL);
-	int err = line ? call_hit_function(strim(line)) : -ENOMEM;
+	int err = line ? call_hit_function_on_all_cpus(strim(line)) : -ENOMEM;
 
 	kfree(line);
 	return err;
 }
 
-static const struct kernel_param_ops hit_ops = { .set = set_hit };
+static const struct kernel_param_ops hit_ops = { .set = hit_on_write };
 module_param_cb(hit, &hit_ops, NULL, 0200);
 MODULE_PARM_DESC(hit, "name of the markers to hit, and number of hits on each CPU (default 1)");
 

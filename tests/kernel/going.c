@@ -56,7 +56,7 @@ static struct notifier_block notifier = {
 	.priority = 2,
 };
 
-static bool has_foreign_ops(const struct module *module, const struct kernel_param *param)
+static bool are_ops_in_other_module(const struct module *module, const struct kernel_param *param)
 {
 	unsigned long ops = (unsigned long)param->ops;
 
@@ -67,12 +67,12 @@ static bool has_foreign_ops(const struct module *module, const struct kernel_par
 	return true;
 }
 
-static unsigned int count_foreign_ops(const struct module *module)
+static unsigned int count_ops_in_other_modules(const struct module *module)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < module->num_kp; i++)
-		count += has_foreign_ops(module, &module->kp[i]);
+		count += are_ops_in_other_module(module, &module->kp[i]);
 	return count;
 }
 
@@ -89,7 +89,7 @@ static int print_foreign_ops_count(char *buffer, const struct kernel_param *para
 	rcu_read_lock();
 	do {
 		if ((unsigned long)module >= MODULES_VADDR && module->state == MODULE_STATE_LIVE)
-			count += count_foreign_ops(module);
+			count += count_ops_in_other_modules(module);
 		module = list_entry_rcu(module->list.next, struct module, list);
 	} while (module != THIS_MODULE);
 	rcu_read_unlock();
@@ -141,7 +141,7 @@ static void close_perf_event(void)
  * Open or close the perf event.  No lock is needed: the kernel serialises writes to a module's
  * parameters.
  */
-static int set_perf(const char *value, const struct kernel_param *param)
+static int switch_perf_event(const char *value, const struct kernel_param *param)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .sample_period = 1,
@@ -162,7 +162,7 @@ static int set_perf(const char *value, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops perf_ops = { .set = set_perf };
+static const struct kernel_param_ops perf_ops = { .set = switch_perf_event };
 module_param_cb(perf, &perf_ops, NULL, 0200);
 
 static int __init going_init(void)

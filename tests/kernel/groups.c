@@ -58,7 +58,7 @@ static int fill_own_block(u32 block, struct bench_sample *samples)
 	return 0;
 }
 
-static unsigned int return_own_samples(void)
+static unsigned int return_samples_per_block(void)
 {
 	return own_samples;
 }
@@ -77,19 +77,19 @@ static unsigned int return_more_samples(void)
 	return own_samples++ == 2 ? 2 : ~0U;
 }
 
-static void set_block_function(void)
+static void add_block_functions(void)
 {
 	second.variants = own_variants;
 	second.nr_variants = ARRAY_SIZE(own_variants);
 	second.block = fill_own_block;
-	second.block_samples = return_own_samples;
+	second.block_samples = return_samples_per_block;
 }
 
 static const char long_name[] = "a123456789b123456789c123456789d123456789e123456789f123456789g1234";
 
 static void inject_block_fault(void)
 {
-	set_block_function();
+	add_block_functions();
 	if (!strcmp(fault, "block-alone"))
 		second.block_samples = NULL;
 	if (!strcmp(fault, "block-samples-alone"))
@@ -122,7 +122,7 @@ static void inject_variant_fault(void)
 		bad_variants[2].measured = BENCH_SWITCH;
 }
 
-static void inject_fault(void)
+static void inject_fault_into_groups(void)
 {
 	static const char *const names[] = {
 		"", "no/name", "control", "empty-loop", "test-first", "start", "stop", "reset",
@@ -174,14 +174,14 @@ static int keep_cpu_busy(void *ms)
 
 static struct task_struct *keeper;
 
-static void stop_keeper(void)
+static void stop_busy_thread(void)
 {
 	if (keeper)
 		kthread_stop(keeper);
 	keeper = NULL;
 }
 
-static int set_busy_ms(const char *text, const struct kernel_param *kp)
+static int start_busy_thread(const char *text, const struct kernel_param *kp)
 {
 	struct task_struct *thread;
 	unsigned long ms;
@@ -195,7 +195,7 @@ static int set_busy_ms(const char *text, const struct kernel_param *kp)
 	 */
 	if (THIS_MODULE->state != MODULE_STATE_LIVE)
 		return -EBUSY;
-	stop_keeper();
+	stop_busy_thread();
 	thread = kthread_create(keep_cpu_busy, (void *)ms, "test_keeper");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
@@ -206,7 +206,7 @@ static int set_busy_ms(const char *text, const struct kernel_param *kp)
 	return 0;
 }
 
-static const struct kernel_param_ops busy_ops = { .set = set_busy_ms };
+static const struct kernel_param_ops busy_ops = { .set = start_busy_thread };
 
 module_param_cb(busy_ms, &busy_ops, NULL, 0200);
 MODULE_PARM_DESC(busy_ms, "number of milliseconds for which to keep CPU 0 busy, from now");
@@ -215,7 +215,7 @@ static int __init groups_init(void)
 {
 	int err;
 
-	inject_fault();
+	inject_fault_into_groups();
 	err = bench_add_group(&first, THIS_MODULE);
 	if (err)
 		return err;
@@ -228,7 +228,7 @@ static int __init groups_init(void)
 
 static void __exit groups_exit(void)
 {
-	stop_keeper();
+	stop_busy_thread();
 	if (!strcmp(fault, "left"))
 		return;
 	bench_remove_group(&second);

@@ -98,7 +98,7 @@ static u8 *get_held_prefix(void)
 }
 
 /* Turn interrupts off, and wait until an interrupt is pending. */
-static void await_interrupt(void)
+static void wait_for_pending_interrupt(void)
 {
 	raw_local_irq_disable();
 	WRITE_ONCE(held.ready, true);
@@ -108,7 +108,7 @@ static void await_interrupt(void)
 
 static noinline void execute_held_multi_insn_site(void)
 {
-	await_interrupt();
+	wait_for_pending_interrupt();
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
@@ -121,7 +121,7 @@ static noinline void execute_held_prefix(void)
 {
 	u32 one = 1;
 
-	await_interrupt();
+	wait_for_pending_interrupt();
 	asm volatile("	sti\n"
 		     "	nop\n"
 		     "77:	.byte 0x3e\n"
@@ -144,7 +144,7 @@ static int call_pass_and_wait(void *pass)
 	return wait_for_stop();
 }
 
-static void wake_keeper(void *unused)
+static void wake_preempting_thread(void *unused)
 {
 	wake_up_process(held.keeper);
 }
@@ -173,7 +173,7 @@ static void keep_cpu_until_change_ends(void)
 	held.waited = asleep == CHECKS;
 }
 
-static int keep_task_waiting(void *unused)
+static int keep_task_preempted(void *unused)
 {
 	held.number = READ_ONCE(number);
 	held.inside = !READ_ONCE(held.passed);
@@ -204,7 +204,7 @@ static int replace_multi_insn_site_by_skip(void)
 	return replace_multi_insn_site(run, skip);
 }
 
-static int store_lock_prefix(void)
+static int store_lock_in_held_prefix(void)
 {
 	struct patcher_poke poke = { .addr = get_held_prefix(), .len = 1 };
 
@@ -229,13 +229,13 @@ static long call_change_while_preempted(void *change)
 	WRITE_ONCE(held.sent, true);
 	if (err)
 		return err;
-	/* Pairs with the release in keep_task_waiting(). */
+	/* Pairs with the release in keep_task_preempted(). */
 	while (!smp_load_acquire(&held.kept))
 		schedule_timeout_uninterruptible(1);
 	if (!held.inside)
 		return 0;
 	err = ((int (*)(void))change)();
-	/* Pairs with the release in keep_task_waiting(). */
+	/* Pairs with the release in keep_task_preempted(). */
 	held.early = !smp_load_acquire(&held.released);
 	/* Pairs with the acquire in keep_cpu_until_change_ends(). */
 	smp_store_release(&held.ended, true);
@@ -282,15 +282,15 @@ static int register_site(u8 *addr, unsigned int len, unsigned int flags)
 	return err;
 }
 
-static const char *preempt_task_and_change(void (*pass)(void), int (*change)(void))
+static const char *change_while_preempting(void (*pass)(void), int (*change)(void))
 {
 	unsigned int here = cpumask_first(cpu_online_mask);
 
 	held.cpu = cpumask_next(here, cpu_online_mask);
 	if (held.cpu >= nr_cpu_ids)
 		return "SKIP this test needs a second CPU, for the preempted task";
-	interrupt.func = wake_keeper;
-	EXPECT(!create_held_thread(&held.keeper, keep_task_waiting, NULL, "test_keeper"));
+	interrupt.func = wake_preempting_thread;
+	EXPECT(!create_held_thread(&held.keeper, keep_task_preempted, NULL, "test_keeper"));
 	sched_set_fifo(held.keeper);
 	EXPECT(!create_held_thread(&held.task, call_pass_and_wait, (void *)pass, "test_held"));
 	wake_up_process(held.task);
@@ -303,7 +303,7 @@ static const char *change_multi_insn_site_while_preempted(void)
 	const char *failed;
 
 	EXPECT(!register_site(get_held_multi_insn_site(), RUN_LEN, PATCHER_SITE_RUN));
-	failed = preempt_task_and_change(execute_held_multi_insn_site,
+	failed = change_while_preempting(execute_held_multi_insn_site,
 					 replace_multi_insn_site_by_skip);
 	EXPECT(failed || held.changed);
 	EXPECT(failed || !held.early);
@@ -325,7 +325,7 @@ const char *patcher_waits_for_a_held_task(void)
 	return "no attempt showed that the change waits for the preempted task";
 }
 
-static bool wait_until_passed(void)
+static bool wait_until_task_passed(void)
 {
 	unsigned int i;
 
@@ -342,12 +342,12 @@ static const char *store_lock_prefix_while_preempted(void)
 	EXPECT(!register_site(get_held_prefix(), 1, PATCHER_SITE_PREFIX));
 	/* The prefix is LOCK already if this case has run before. */
 	EXPECT(READ_ONCE(*get_held_prefix()) == DS || READ_ONCE(*get_held_prefix()) == LOCK);
-	failed = preempt_task_and_change(execute_held_prefix, store_lock_prefix);
+	failed = change_while_preempting(execute_held_prefix, store_lock_in_held_prefix);
 	if (failed)
 		return failed;
 	EXPECT(held.number == 5);
 	EXPECT(READ_ONCE(*get_held_prefix()) == LOCK);
-	EXPECT(wait_until_passed() && READ_ONCE(number) == 6);
+	EXPECT(wait_until_task_passed() && READ_ONCE(number) == 6);
 	return NULL;
 }
 

@@ -66,14 +66,14 @@ module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
 /* Hit the markers example_tick and history_defined. */
-static int set_tick(const char *unused, const struct kernel_param *kp)
+static int hit_both_markers(const char *unused, const struct kernel_param *kp)
 {
 	trace_mark(example_tick, "tick %lu", hits);
 	marker_probe_call(&GET_MARKER(history_defined), NULL, "value %d", 1);
 	return 0;
 }
 
-static const struct kernel_param_ops tick_ops = { .set = set_tick };
+static const struct kernel_param_ops tick_ops = { .set = hit_both_markers };
 module_param_cb(tick, &tick_ops, NULL, 0200);
 
 static int __init history_init(void)

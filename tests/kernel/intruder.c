@@ -108,15 +108,15 @@ static struct {
 	bool shown;
 } wrong;
 
-static int select_walk(struct kretprobe_instance *instance, struct pt_regs *regs)
+static int skip_other_walks(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	/*
-	 * If select_walk() returns 0, the kretprobe calls return_wrong_page() when
+	 * If skip_other_walks() returns 0, the kretprobe calls return_wrong_page() when
 	 * vmalloc_to_page() returns.
 	 */
 	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
 }
-NOKPROBE_SYMBOL(select_walk);
+NOKPROBE_SYMBOL(skip_other_walks);
 
 static int return_wrong_page(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -128,7 +128,7 @@ NOKPROBE_SYMBOL(return_wrong_page);
 
 static struct kretprobe walk;
 
-static void remove_wrong_page(void)
+static void stop_returning_wrong_page(void)
 {
 	if (!wrong.page)
 		return;
@@ -141,7 +141,7 @@ int test_map_wrong_page(const void *addr)
 {
 	int err;
 
-	remove_wrong_page();
+	stop_returning_wrong_page();
 	if (!addr)
 		return 0;
 	wrong.page = alloc_page(GFP_KERNEL | __GFP_ZERO);
@@ -152,7 +152,7 @@ int test_map_wrong_page(const void *addr)
 	wrong.shown = false;
 	memset(&walk, 0, sizeof(walk));
 	walk.kp.symbol_name = "vmalloc_to_page";
-	walk.entry_handler = select_walk;
+	walk.entry_handler = skip_other_walks;
 	walk.handler = return_wrong_page;
 	err = register_kretprobe(&walk);
 	if (err) {

@@ -97,7 +97,7 @@ static const u8 insn[][2][LEN] = {
 /*
  * Switch a site on or off.  If @wrong is true, pass wrong old bytes, so that the batch is refused.
  */
-static int switch_site(unsigned int number, bool on, bool wrong)
+static int switch_landing_site(unsigned int number, bool on, bool wrong)
 {
 	struct patcher_poke poke = { .len = LEN };
 	unsigned int i;
@@ -123,21 +123,21 @@ static int set_jump(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(0, on, false);
+	return kstrtobool(text, &on) ?: switch_landing_site(0, on, false);
 }
 
 static int set_run(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(1, on, false);
+	return kstrtobool(text, &on) ?: switch_landing_site(1, on, false);
 }
 
 static int set_compare(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(2, on, false);
+	return kstrtobool(text, &on) ?: switch_landing_site(2, on, false);
 }
 
 /*
@@ -146,23 +146,23 @@ static int set_compare(const char *text, const struct kernel_param *kp)
  */
 static int set_refused(const char *text, const struct kernel_param *kp)
 {
-	return switch_site(0, true, true);
+	return switch_landing_site(0, true, true);
 }
 
 /* Call the function that kp->arg points to, and print the result of the call. */
-static int print_result(char *text, const struct kernel_param *kp)
+static int call_and_print(char *text, const struct kernel_param *kp)
 {
 	int (*function)(int n, int m) = kp->arg;
 
 	return sprintf(text, "%d\n", function(5, 1));
 }
 
-static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = print_result };
-static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = print_result };
-static const struct kernel_param_ops run_ops = { .set = set_run, .get = print_result };
-static const struct kernel_param_ops compare_ops = { .set = set_compare, .get = print_result };
+static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = call_and_print };
+static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = call_and_print };
+static const struct kernel_param_ops run_ops = { .set = set_run, .get = call_and_print };
+static const struct kernel_param_ops compare_ops = { .set = set_compare, .get = call_and_print };
 static const struct kernel_param_ops refused_ops = { .set = set_refused };
-static const struct kernel_param_ops plain_ops = { .get = print_result };
+static const struct kernel_param_ops plain_ops = { .get = call_and_print };
 
 module_param_cb(branch, &branch_ops, landing_branch, 0600);
 module_param_cb(jump, &jump_ops, landing_jump, 0600);

@@ -71,7 +71,7 @@ static int run_named_case(const char *name)
 	return err;
 }
 
-static int set_run(const char *value, const struct kernel_param *param)
+static int run_cases_on_write(const char *value, const struct kernel_param *param)
 {
 	char *name;
 	int err;
@@ -88,7 +88,7 @@ static int set_run(const char *value, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops run_ops = { .set = set_run };
+static const struct kernel_param_ops run_ops = { .set = run_cases_on_write };
 module_param_cb(run, &run_ops, NULL, 0200);
 MODULE_PARM_DESC(run, "name of the case to run, or all; the write returns when all have ended");
 

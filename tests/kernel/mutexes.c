@@ -15,7 +15,7 @@
 /* The bits of a mutex's owner that are flags: MUTEX_FLAGS in kernel/locking/mutex.c. */
 #define FLAGS	0x7UL
 
-static int log_wrong_unlock(struct kprobe *probe, struct pt_regs *regs)
+static int log_unlock_by_other_task(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct mutex *mutex = (const struct mutex *)regs->di;
 	unsigned long owner = atomic_long_read(&mutex->owner) & ~FLAGS;
@@ -25,11 +25,11 @@ static int log_wrong_unlock(struct kprobe *probe, struct pt_regs *regs)
 		       *(void **)regs->sp);
 	return 0;
 }
-NOKPROBE_SYMBOL(log_wrong_unlock);
+NOKPROBE_SYMBOL(log_unlock_by_other_task);
 
 static struct kprobe probe = {
 	.symbol_name = "mutex_unlock",
-	.pre_handler = log_wrong_unlock,
+	.pre_handler = log_unlock_by_other_task,
 };
 
 static int __init mutexes_init(void)

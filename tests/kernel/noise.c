@@ -78,7 +78,7 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 }
 
 /* Execute the three sites, and return the number of calls of count_hit(). */
-static unsigned int execute_probes(void)
+static unsigned int execute_three_sdt_sites(void)
 {
 	unsigned int hits = 0;
 
@@ -89,13 +89,13 @@ static unsigned int execute_probes(void)
 }
 
 /* Execute all sites and check the results.  Context: any. */
-static void execute_sites(enum source source)
+static void execute_and_check_sites(enum source source)
 {
 	u64 value = imv_read(test_shared);
 
 	if (value != FIRST && value != SECOND)
 		atomic_long_inc(&wrong);
-	if (execute_probes() != (probes ? 3 : 0))
+	if (execute_three_sdt_sites() != (probes ? 3 : 0))
 		atomic_long_inc(&wrong);
 	atomic_long_inc(&counts[source]);
 }
@@ -108,7 +108,7 @@ static noinline notrace void probed(void)
 
 static enum hrtimer_restart execute_sites_in_timer(struct hrtimer *timer)
 {
-	execute_sites(TIMERS);
+	execute_and_check_sites(TIMERS);
 	probed();
 	hrtimer_forward_now(timer, ns_to_ktime(TIMER_NS));
 	return HRTIMER_RESTART;
@@ -117,13 +117,13 @@ static enum hrtimer_restart execute_sites_in_timer(struct hrtimer *timer)
 static void execute_sites_in_sample(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {
-	execute_sites(SAMPLES);
+	execute_and_check_sites(SAMPLES);
 }
 
 /* Handle NMIs of unknown origin.  In the test kernel, only this module sends them. */
 static int execute_sites_in_nmi(unsigned int type, struct pt_regs *regs)
 {
-	execute_sites(NMIS);
+	execute_and_check_sites(NMIS);
 	return NMI_HANDLED;
 }
 
@@ -205,7 +205,7 @@ static int toggle_key_repeatedly(void *unused)
  * Attach a handler; promote the site from a breakpoint to a jump, or demote the site; detach the
  * handler.
  */
-static int change_probes(bool promoted)
+static int attach_promote_and_detach(bool promoted)
 {
 	if (!probes)
 		return 0;
@@ -221,7 +221,7 @@ static int change_sites_repeatedly(void *unused)
 
 	while (!kthread_should_stop()) {
 		second = !second;
-		if (test_set_shared(second ? SECOND : FIRST) || change_probes(second))
+		if (test_set_shared(second ? SECOND : FIRST) || attach_promote_and_detach(second))
 			atomic_long_inc(&wrong);
 		atomic_long_inc(&counts[CHANGES]);
 		msleep(1);

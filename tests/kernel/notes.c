@@ -41,7 +41,7 @@ static const struct {
 static char seen[PAGE_SIZE - 16];
 static size_t written;
 
-static void store_hit(void *private, const struct sdt_hit *hit)
+static void print_hit_to_seen(void *private, const struct sdt_hit *hit)
 {
 	unsigned int i;
 
@@ -52,7 +52,7 @@ static void store_hit(void *private, const struct sdt_hit *hit)
 	written += scnprintf(seen + written, sizeof(seen) - written, "\n");
 }
 
-static int set_listen(const char *text, const struct kernel_param *unused)
+static int attach_on_write(const char *text, const struct kernel_param *unused)
 {
 	bool on;
 	int err = kstrtobool(text, &on);
@@ -60,14 +60,14 @@ static int set_listen(const char *text, const struct kernel_param *unused)
 	if (err)
 		return err;
 	if (on)
-		return sdt_attach("tnotes:::*", store_hit, NULL);
-	err = sdt_detach("tnotes:::*", store_hit, NULL);
+		return sdt_attach("tnotes:::*", print_hit_to_seen, NULL);
+	err = sdt_detach("tnotes:::*", print_hit_to_seen, NULL);
 	sdt_synchronize();
 	return err;
 }
 
 static const struct kernel_param_ops listen_ops = {
-	.set = set_listen,
+	.set = attach_on_write,
 };
 module_param_cb(listen, &listen_ops, NULL, 0200);
 MODULE_PARM_DESC(listen, "1: attach a handler to all probes of tnotes; 0: detach it");
@@ -86,7 +86,7 @@ static noinline void hit_pair(void)
 	WRITE_ONCE(notes_sink, 4);
 }
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static int run_level_on_write(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i;
 
@@ -114,7 +114,7 @@ static int print_seen(char *buffer, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
+	.set = run_level_on_write,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
 MODULE_PARM_DESC(pass, "o1, o2, o3, fp or others: execute these functions once");
@@ -125,18 +125,18 @@ static const struct kernel_param_ops seen_ops = {
 module_param_cb(seen, &seen_ops, NULL, 0400);
 MODULE_PARM_DESC(seen, "probe and arguments of each hit since the last write to pass");
 
-static int print_address(char *buffer, const struct kernel_param *unused)
+static int print_address_of_global(char *buffer, const struct kernel_param *unused)
 {
 	return sprintf(buffer, "%ld\n", (long)&notes_global);
 }
 
 static const struct kernel_param_ops address_ops = {
-	.get = print_address,
+	.get = print_address_of_global,
 };
 module_param_cb(address, &address_ops, NULL, 0400);
 MODULE_PARM_DESC(address, "value of the argument of the probe own: the address of notes_global");
 
-static int set_repeat(const char *text, const struct kernel_param *unused)
+static int run_levels_repeatedly(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i, times;
 	int err = kstrtouint(text, 0, &times);
@@ -148,7 +148,7 @@ static int set_repeat(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops repeat_ops = {
-	.set = set_repeat,
+	.set = run_levels_repeatedly,
 };
 module_param_cb(repeat, &repeat_ops, NULL, 0200);
 MODULE_PARM_DESC(repeat, "write N to execute the functions of o1, o2, o3 and fp N times");

@@ -57,7 +57,7 @@ static void (*const passes[])(int value) = {
 	EACH_1(NAMES)
 };
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static int run_passes_on_write(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i, times;
 	int err = kstrtouint(text, 0, &times);
@@ -69,7 +69,7 @@ static int set_pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
+	.set = run_passes_on_write,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
 MODULE_PARM_DESC(pass, "write N to hit each note N times");

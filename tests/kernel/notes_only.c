@@ -21,14 +21,14 @@ static noinline void hit_passed(int number)
 	WRITE_ONCE(passes, number);
 }
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static int hit_probe_on_write(const char *text, const struct kernel_param *unused)
 {
 	hit_passed(passes + 1);
 	return 0;
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
+	.set = hit_probe_on_write,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
 MODULE_PARM_DESC(pass, "any value: hit the note once");

@@ -46,7 +46,7 @@ static void store_12_args(void *data, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, 
 	memcpy(program->args, ((u64[]){ a, b, c, d, e, f, g, h, i, j, k, l }), 12 * sizeof(u64));
 }
 
-static void count_call_with_7(void *data, u64 number)
+static void count_call_with_number_7(void *data, u64 number)
 {
 	if (number == 7)
 		atomic_long_inc(&counted);
@@ -71,7 +71,7 @@ static struct attached {
 	void *function, *data;
 } attached[4];
 
-static struct attached *find_attached(const char *name, void *function, void *data)
+static struct attached *find_attached_program(const char *name, void *function, void *data)
 {
 	unsigned int i;
 
@@ -85,7 +85,7 @@ static struct attached *find_attached(const char *name, void *function, void *da
 static int attach_program(const char *name, void *function, void *data)
 {
 	const struct bpf_raw_event_map *record = find_raw_event(name);
-	struct attached *place = find_attached(NULL, NULL, NULL);
+	struct attached *place = find_attached_program(NULL, NULL, NULL);
 	int err;
 
 	if (!record || !place)
@@ -98,7 +98,7 @@ static int attach_program(const char *name, void *function, void *data)
 
 static int detach_program(const char *name, void *function, void *data)
 {
-	struct attached *place = find_attached(name, function, data);
+	struct attached *place = find_attached_program(name, function, data);
 
 	if (!place)
 		return -ENOENT;
@@ -111,7 +111,7 @@ static int detach_program(const char *name, void *function, void *data)
  * Return false after LIMIT_MS.  If another task held the lock of the marker registry,
  * attach_program() returns before the tracepoint is connected.
  */
-static bool wait_until_connected(const struct marker_typed *typed, bool on)
+static bool wait_for_connection_state(const struct marker_typed *typed, bool on)
 {
 	unsigned int i;
 
@@ -157,7 +157,7 @@ const char *raw_tracepoint_calls_programs(void)
 	EXPECT(!find_raw_event("test_marker"));
 	hit_marker(1);
 	EXPECT(!attach_program("test_typed", store_5_args, &programs[0]));
-	EXPECT(wait_until_connected(typed, true) && typed->direct);
+	EXPECT(wait_for_connection_state(typed, true) && typed->direct);
 	/* Connecting the marker to its raw tracepoint a second time has no effect. */
 	EXPECT(!marker_raw_switch(typed, true) && typed->raw->wanted && typed->raw->connected);
 	hit_marker(1ULL << 40);
@@ -169,7 +169,7 @@ const char *raw_tracepoint_calls_programs(void)
 	hit_marker(4);
 	EXPECT(programs[0].calls == 2 && has_recorded(&programs[1], 2, 4));
 	EXPECT(!detach_program("test_typed", store_5_args, &programs[1]));
-	EXPECT(wait_until_connected(typed, false) && !typed->marker.state__imv);
+	EXPECT(wait_for_connection_state(typed, false) && !typed->marker.state__imv);
 	EXPECT(!marker_raw_switch(typed, false) && !typed->raw->connected);
 	hit_marker(5);
 	EXPECT(programs[0].calls == 2 && programs[1].calls == 2);
@@ -184,11 +184,11 @@ const char *raw_tracepoint_arguments(void)
 	};
 
 	EXPECT(!attach_program("test_typed_many", store_12_args, &programs[0]));
-	EXPECT(wait_until_connected(&__typed_marker_test_typed_many, true));
+	EXPECT(wait_for_connection_state(&__typed_marker_test_typed_many, true));
 	hit_marker_with_eight_args();
 	EXPECT(program->calls == 1 && !memcmp(program->args, wanted, sizeof(wanted)));
 	EXPECT(!attach_program("test_typed_noargs", store_5_args, &programs[0]));
-	EXPECT(wait_until_connected(&__typed_marker_test_typed_noargs, true));
+	EXPECT(wait_for_connection_state(&__typed_marker_test_typed_noargs, true));
 	mark_typed(test_typed_noargs);
 	EXPECT(program->calls == 2 && !program->args[0]);
 	return NULL;
@@ -218,11 +218,11 @@ const char *raw_tracepoint_after_a_refusal(void)
 		EXPECT(programs[0].calls == calls);
 		if (err)
 			EXPECT(!attach_program("test_typed", store_5_args, &programs[0]));
-		EXPECT(wait_until_connected(typed, true));
+		EXPECT(wait_for_connection_state(typed, true));
 		hit_marker(nth);
 		EXPECT(has_recorded(&programs[0], ++calls, nth));
 		EXPECT(!detach_program("test_typed", store_5_args, &programs[0]));
-		EXPECT(wait_until_connected(typed, false));
+		EXPECT(wait_for_connection_state(typed, false));
 	}
 	EXPECT(refused && nth < FAR);
 	return NULL;
@@ -249,8 +249,8 @@ const char *raw_tracepoint_exactly_once(void)
 	int err;
 
 	atomic_long_set(&counted, 0);
-	EXPECT(!attach_program("test_typed_storm", count_call_with_7, NULL));
-	EXPECT(wait_until_connected(&__typed_marker_test_typed_storm, true));
+	EXPECT(!attach_program("test_typed_storm", count_call_with_number_7, NULL));
+	EXPECT(wait_for_connection_state(&__typed_marker_test_typed_storm, true));
 	err = test_start_threads(hit_storm_marker);
 	for (i = 0; i < test_batches / 20 && !err; i++)
 		err = attach_program("test_typed_storm", store_5_args, &programs[0]) ?:
@@ -276,7 +276,7 @@ static bool busy;
  * Register and unregister a probe, in one thread at a time.  Registering takes the mutex of the
  * marker registry and then the kernel's mutex of tracepoints.
  */
-static void take_registry_lock_first(void)
+static void register_and_unregister_probe(void)
 {
 	if (xchg(&busy, true)) {
 		msleep(1);
@@ -299,16 +299,16 @@ const char *raw_tracepoint_storm_of_locks(void)
 	int err;
 
 	busy = false;
-	err = test_start_threads(take_registry_lock_first);
+	err = test_start_threads(register_and_unregister_probe);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = attach_program("test_typed_storm", count_call_with_7, NULL) ?:
-		      detach_program("test_typed_storm", count_call_with_7, NULL);
-	err = err ?: attach_program("test_typed_storm", count_call_with_7, NULL);
+		err = attach_program("test_typed_storm", count_call_with_number_7, NULL) ?:
+		      detach_program("test_typed_storm", count_call_with_number_7, NULL);
+	err = err ?: attach_program("test_typed_storm", count_call_with_number_7, NULL);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
-	EXPECT(wait_until_connected(typed, true));
-	EXPECT(!detach_program("test_typed_storm", count_call_with_7, NULL));
-	EXPECT(wait_until_connected(typed, false));
+	EXPECT(wait_for_connection_state(typed, true));
+	EXPECT(!detach_program("test_typed_storm", count_call_with_number_7, NULL));
+	EXPECT(wait_for_connection_state(typed, false));
 	return NULL;
 }
 

@@ -35,12 +35,12 @@ static noinline void hit_markers_with_numbers(void)
 	NUMBERS(HIT)
 }
 
-static noinline void hit_flags(void)
+static noinline void hit_flag_markers(void)
 {
 	FLAGS(HIT)
 }
 
-static noinline void hit_stars(void)
+static noinline void hit_star_markers(void)
 {
 	STARS(HIT)
 }
@@ -61,13 +61,13 @@ static noinline void hit_pointers(void)
  */
 #define EIGHT	" %250d %250d %250d %250d %250d %250d %250d %250d"
 
-static noinline void hit_long(int nr)
+static noinline void hit_long_marker(int nr)
 {
 	trace_mark(rl_long, "|nr %d" EIGHT " sentinel %d", nr, nr, nr, nr, nr, nr, nr, nr, nr,
 		   SENTINEL);
 }
 
-static noinline void hit_endless(void)
+static noinline void hit_endless_marker(void)
 {
 	trace_mark(rl_endless, "|nr %d" EIGHT EIGHT EIGHT " sentinel %d", 1, 1, 1, 1, 1, 1, 1, 1, 1,
 		   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, SENTINEL);
@@ -78,13 +78,13 @@ static int set_hit(const char *line, const struct kernel_param *param)
 	int i;
 
 	hit_markers_with_numbers();
-	hit_flags();
-	hit_stars();
+	hit_flag_markers();
+	hit_star_markers();
 	hit_strings();
 	hit_pointers();
 	for (i = 0; i < 40; i++)
-		hit_long(i);
-	hit_endless();
+		hit_long_marker(i);
+	hit_endless_marker();
 	SDT_PROBE7(readers, , , all, (pid_t)-3, (u8)200, (s16)-300, 3000000000UL, "text",
 		   (void *)0x1234, SENTINEL);
 	return 0;

@@ -103,7 +103,7 @@ def run_tool(words: Sequence[str], directory: Path) -> str:
     return run.stdout
 
 
-def list_spin_defines(variant: Variant, ground: Ground, search: Search) -> list[str]:
+def make_spin_arguments(variant: Variant, ground: Ground, search: Search) -> list[str]:
     """Return the -D arguments of spin for a variant, an environment and a kind of search."""
     # The model numbers the environments from 1, in the order of Ground.
     number = list(Ground).index(ground) + 1
@@ -138,7 +138,7 @@ def format_replay(replay: str, int3: str) -> str:
     return "\n".join(lines)
 
 
-def write_counterexample(
+def write_counterexample_file(
     outcome: Outcome, search: Search, defines: list[str], directory: Path
 ) -> Path:
     """Write the steps of the counterexample to a text file; return its path."""
@@ -166,7 +166,7 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     shutil.copy(MODEL, directory)
-    defines = list_spin_defines(variant, ground, search)
+    defines = make_spin_arguments(variant, ground, search)
     start = time.monotonic()
     run_tool(["spin", "-a", *defines, MODEL.name], directory)
     run_tool(["gcc", "-w", "-DSAFETY", "-DNOREDUCE", *options, "-o", "pan", "pan.c"], directory)
@@ -181,7 +181,7 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
         time.monotonic() - start,
     )
     if outcome.result not in (SearchResult.HOLDS, SearchResult.BROKEN):
-        outcome.trail = write_counterexample(outcome, search, defines, directory)
+        outcome.trail = write_counterexample_file(outcome, search, defines, directory)
     return outcome
 
 
@@ -196,7 +196,7 @@ def check_variant(variant: Variant, ground: Ground) -> Outcome:
     return loops
 
 
-def ensure_spin() -> bool:
+def install_spin_if_missing() -> bool:
     """Install spin if spin is missing and the user is root. Return True if spin is installed."""
     if not shutil.which("spin") and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -269,7 +269,7 @@ def main() -> int:
     except ModelError as error:
         print(f"check-model: {error}", file=sys.stderr)
         return 2
-    if not ensure_spin():
+    if not install_spin_if_missing():
         print(f"SKIP: spin is missing; run as root: {' '.join(APT)}")
         print("0 passed, 0 failed, 1 skipped")
         return 2

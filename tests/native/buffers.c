@@ -91,7 +91,7 @@ void __wrap_bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 	__real_bench_free_chunks(chunks, nr, huge);
 }
 
-static void simulate_machine(u64 middle, u64 last, u64 available)
+static void simulate_caches_and_memory(u64 middle, u64 last, u64 available)
 {
 	machine.used = true;
 	machine.middle = middle;
@@ -135,7 +135,7 @@ static const char *buffers_are_eight_times_the_cache_size(void)
 	if (kmarkers_is_emulated())
 		return "SKIP an emulated CPU has no caches";
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		simulate_machine(MIB, sizes[i].last, sizes[i].available);
+		simulate_caches_and_memory(MIB, sizes[i].last, sizes[i].available);
 		fail_chunk_allocation(1);
 		EXPECT(bench_cold_branch.setup() == -ENOMEM);
 		EXPECT(bench_read_cold_buffer(&bytes, &last));
@@ -149,7 +149,7 @@ static const char *buffers_are_freed_if_setup_fails(void)
 {
 	if (kmarkers_is_emulated())
 		return "SKIP an emulated CPU has no caches";
-	simulate_machine(MIB, MIB, GIB);
+	simulate_caches_and_memory(MIB, MIB, GIB);
 	fail_chunk_allocation(1);
 	EXPECT(bench_cold_branch_pages.setup() == -ENOMEM);
 	EXPECT(buffers.nr == 1 && !buffers.nr_freed);
@@ -189,7 +189,7 @@ static struct memory measure_process_memory(void)
 }
 
 /* Return the lowest number that no file descriptor has. */
-static int find_free_descriptor(void)
+static int find_lowest_free_descriptor(void)
 {
 	int fd = open("/dev/null", O_RDONLY);
 
@@ -203,7 +203,7 @@ static int find_free_descriptor(void)
  */
 static const char *check_memory_of_group(const struct bench_group *group, s64 bytes)
 {
-	int descriptor = find_free_descriptor(), err;
+	int descriptor = find_lowest_free_descriptor(), err;
 	struct memory before = measure_process_memory(), inside, after;
 
 	err = group->setup();
@@ -211,7 +211,7 @@ static const char *check_memory_of_group(const struct bench_group *group, s64 by
 	if (!err)
 		group->teardown();
 	after = measure_process_memory();
-	EXPECT(find_free_descriptor() == descriptor);
+	EXPECT(find_lowest_free_descriptor() == descriptor);
 	EXPECT(KEEPS_MEMORY || after.mapped - before.mapped < bytes / 2);
 	EXPECT(KEEPS_MEMORY || err || inside.mapped - before.mapped < bytes / 2 * 3);
 	if (err == -ENODEV)
@@ -228,13 +228,13 @@ static const char *buffers_are_resident_until_teardown(void)
 		return "SKIP the kernel has no file smaps_rollup";
 	if (kmarkers_is_emulated())
 		return "SKIP an emulated CPU has no caches";
-	simulate_machine(MIB + 1, 4 * MIB, GIB);
+	simulate_caches_and_memory(MIB + 1, 4 * MIB, GIB);
 	failed = check_memory_of_group(&bench_getppid_pressure, 1 << EVICT_ORDER) ?:
 		 check_memory_of_group(&bench_cold_icache_l3, 8 * MIB) ?:
 		 check_memory_of_group(&bench_cold_branch, 32 * MIB) ?:
 		 check_memory_of_group(&bench_cold_branch_pages, 64 * MIB);
 	/* The buffer of cold-icache-l3 is four times as large as L2, but at most 64 MiB. */
-	simulate_machine(33 * MIB, 4 * MIB, GIB);
+	simulate_caches_and_memory(33 * MIB, 4 * MIB, GIB);
 	return failed ?: check_memory_of_group(&bench_cold_icache_l3, 64 * MIB);
 }
 
@@ -268,7 +268,7 @@ static const char *buffers_are_read_in_all_parts(void)
 	const struct bench_variant *memory = find_variant(&bench_cold_branch, "memory");
 	unsigned int least = -1U, most = 0, i, nr;
 
-	simulate_machine(MIB, MIB, GIB);
+	simulate_caches_and_memory(MIB, MIB, GIB);
 	EXPECT(!bench_cold_branch.setup());
 	for (i = 0; i < buffers.nr_chunks; i++)
 		madvise(buffers.chunks[i], BENCH_CHUNK, MADV_DONTNEED);

@@ -372,7 +372,7 @@ static int check_hits_among_off_and_on_sites(const struct patcher_site *site)
 }
 
 /* Check all sites and print errors.  Return the number of errors. */
-static unsigned int check_all_sites(void)
+static unsigned int check_hits_of_all_sites(void)
 {
 	const struct patcher_site *site;
 	unsigned int wrong = 0, nr = 0;
@@ -401,12 +401,12 @@ static unsigned int check_all_sites(void)
 #ifdef COPIES_ALONE
 int main(void)
 {
-	return kmarkers_start() || check_all_sites();
+	return kmarkers_start() || check_hits_of_all_sites();
 }
 #else
 static const char *sdt_counts_hits_in_duplicated_code(void)
 {
-	EXPECT(!check_all_sites());
+	EXPECT(!check_hits_of_all_sites());
 	return NULL;
 }
 

@@ -27,7 +27,7 @@ static const struct {
 	{ "wait4", SYS_wait4 },
 };
 
-static int deny_syscall(char *failure)
+static int deny_named_syscall(char *failure)
 {
 	char *error = strchr(failure, '=');
 	unsigned int i;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (deny_syscall(argv[i])) {
+		if (deny_named_syscall(argv[i])) {
 			fprintf(stderr, "deny: cannot make %s fail\n", argv[i]);
 			return 125;
 		}

@@ -47,7 +47,7 @@ static const char *const forms[] = {
 	"\x3c", "\x3d", "\x80" "C\xf0", "\x81" "C\xf0", "R\x80" "C\xf0", "R\x81" "C\xf0",
 };
 
-static unsigned int write_opcode(u8 *code, const char *form)
+static unsigned int write_opcode_of_form(u8 *code, const char *form)
 {
 	static const u8 prefixes[] = { 0x66, 0x2e, 0x3e };
 	unsigned int at = 0, n;
@@ -82,7 +82,7 @@ static bool generate_next_case(struct oracle_case *test)
 	test->offset %= ORACLE_OFFSETS;
 	if (draw_random() % 8 == 0)
 		test->regs.sp = (unsigned long)oracle_stack + draw_random() % ORACLE_STACK_BYTES;
-	at = write_opcode(test->code, forms[draw_random() % ARRAY_SIZE(forms)]);
+	at = write_opcode_of_form(test->code, forms[draw_random() % ARRAY_SIZE(forms)]);
 	/*
 	 * Sometimes make the operands 0 or -1, because random bytes rarely are small displacements.
 	 */
@@ -105,13 +105,13 @@ int main(int argc, char **argv)
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	signal(SIGALRM, ignore_alarm);
 	setitimer(ITIMER_REAL, &tick, NULL);
-	err = oracle_run(generate_next_case, &result);
+	err = oracle_run_cases(generate_next_case, &result);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("KTAP version 1\n1..1\n");
 	printf("# %llu of %llu instructions compared, %llu not supported by the decoder\n",
 	       result.compared, wanted, result.refused);
 	if (result.different)
-		oracle_print(&result);
+		oracle_print_result(&result);
 	if (err)
 		printf("# error %d\n", err);
 	good = !err && !result.different && result.compared == wanted;

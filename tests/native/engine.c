@@ -55,7 +55,7 @@ static void init_table(u16 flags)
 	table.owner = owner;
 }
 
-static int apply_change(const u8 *old, const u8 *new)
+static int replace_engine_insn(const u8 *old, const u8 *new)
 {
 	memset(&poke, 0, sizeof(poke));
 	poke.addr = engine_site;
@@ -140,7 +140,7 @@ static const char *engine_refuses_changes_of_core_text(void)
 	init_table(0);
 	registered = !register_core_table();
 	EXPECT(registered);
-	EXPECT(apply_change(nop, jump) == -EPERM);
+	EXPECT(replace_engine_insn(nop, jump) == -EPERM);
 	EXPECT(!memcmp(engine_site, nop, INSN));
 	return NULL;
 }
@@ -158,7 +158,7 @@ static bool inside, found;
  * Act as a slow breakpoint handler, which looks up the site while the table of the site is being
  * unregistered.
  */
-static void *look_up_site_slowly(void *unused)
+static void *look_up_site_during_removal(void *unused)
 {
 	rcu_read_lock();
 	WRITE_ONCE(inside, true);
@@ -176,7 +176,7 @@ static const char *engine_keeps_core_tables_for_handlers(void)
 	init_table(0);
 	EXPECT(!register_core_table());
 	inside = found = false;
-	EXPECT(!pthread_create(&late, NULL, look_up_site_slowly, NULL));
+	EXPECT(!pthread_create(&late, NULL, look_up_site_during_removal, NULL));
 	while (!READ_ONCE(inside))
 		pause_for_ms(1);
 	patcher_unregister(&table);
@@ -189,7 +189,7 @@ static const char *engine_keeps_core_tables_for_handlers(void)
 static bool done;
 
 /* Act as a slow breakpoint handler, which looked up the site before the site was unregistered. */
-static void *look_up_site_early(void *unused)
+static void *look_up_site_before_removal(void *unused)
 {
 	rcu_read_lock();
 	found = patcher_sites_find((unsigned long)engine_site, NULL);
@@ -209,7 +209,7 @@ static const char *engine_unregistering_waits_for_handlers(void)
 	init_table(0);
 	EXPECT(!patcher_register(&table));
 	inside = found = done = false;
-	EXPECT(!pthread_create(&holder, NULL, look_up_site_early, NULL));
+	EXPECT(!pthread_create(&holder, NULL, look_up_site_before_removal, NULL));
 	while (!READ_ONCE(inside))
 		pause_for_ms(1);
 	patcher_unregister(&table);
@@ -234,11 +234,11 @@ static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
-	errs[0] = apply_change(nop, two);
-	errs[1] = apply_change(two, out);
-	errs[2] = apply_change(two, over);
-	errs[3] = apply_change(over, out);
-	errs[4] = apply_change(errs[3] ? over : out, nop);
+	errs[0] = replace_engine_insn(nop, two);
+	errs[1] = replace_engine_insn(two, out);
+	errs[2] = replace_engine_insn(two, over);
+	errs[3] = replace_engine_insn(over, out);
+	errs[4] = replace_engine_insn(errs[3] ? over : out, nop);
 	EXPECT(!errs[0] && errs[1] == -EINVAL && !errs[2] && !errs[3] && !errs[4]);
 	return NULL;
 }
@@ -258,11 +258,11 @@ static const char *engine_waits_for_tasks_inside_runs(void)
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	waits = 0;
-	errs[0] = apply_change(nop, two);
+	errs[0] = replace_engine_insn(nop, two);
 	nr[0] = waits;
-	errs[1] = apply_change(two, jump);
+	errs[1] = replace_engine_insn(two, jump);
 	nr[1] = waits;
-	errs[2] = apply_change(errs[1] ? two : jump, nop);
+	errs[2] = replace_engine_insn(errs[1] ? two : jump, nop);
 	nr[2] = waits;
 	EXPECT(!errs[0] && !errs[1] && !errs[2]);
 	EXPECT(nr[0] == 0 && nr[1] == 1 && nr[2] == 1);
@@ -298,8 +298,8 @@ static const char *engine_threads_continue_behind_runs(void)
 	EXPECT(registered);
 	continued = 0;
 	protocol_after_round = execute_int3_of_site;
-	errs[0] = apply_change(nop, two);
-	errs[1] = apply_change(two, nop);
+	errs[0] = replace_engine_insn(nop, two);
+	errs[1] = replace_engine_insn(two, nop);
 	protocol_after_round = NULL;
 	EXPECT(!errs[0] && !errs[1]);
 	EXPECT(continued == 6);
@@ -340,16 +340,16 @@ static const char *engine_refuses_calls_with_shadow_stack(void)
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	shadow_stack = true;
-	EXPECT(apply_change(nop, call) == -EOPNOTSUPP);
+	EXPECT(replace_engine_insn(nop, call) == -EOPNOTSUPP);
 	EXPECT(!memcmp(engine_site, nop, INSN));
-	EXPECT(!apply_change(nop, jump) && !apply_change(jump, nop));
+	EXPECT(!replace_engine_insn(nop, jump) && !replace_engine_insn(jump, nop));
 	shadow_stack = false;
-	EXPECT(!apply_change(nop, call));
+	EXPECT(!replace_engine_insn(nop, call));
 	shadow_stack = true;
-	EXPECT(apply_change(call, nop) == -EOPNOTSUPP);
+	EXPECT(replace_engine_insn(call, nop) == -EOPNOTSUPP);
 	EXPECT(!memcmp(engine_site, call, INSN));
 	shadow_stack = false;
-	EXPECT(!apply_change(call, nop));
+	EXPECT(!replace_engine_insn(call, nop));
 	return NULL;
 }
 
@@ -366,19 +366,19 @@ static const char *engine_refuses_sites_with_changed_bytes(void)
 		EXPECT(!write_site_byte(i, nop[i] ^ 0x10));
 		memcpy(now, engine_site, INSN);
 		patcher_read_stats(&before);
-		EXPECT(apply_change(nop, jump) == -EILSEQ);
+		EXPECT(replace_engine_insn(nop, jump) == -EILSEQ);
 		patcher_read_stats(&after);
 		EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
 		EXPECT(!memcmp(engine_site, now, INSN));
 		EXPECT(!write_site_byte(i, nop[i]));
 	}
-	EXPECT(!apply_change(nop, jump));
-	EXPECT(!apply_change(jump, nop));
+	EXPECT(!replace_engine_insn(nop, jump));
+	EXPECT(!replace_engine_insn(jump, nop));
 	return NULL;
 }
 
 /* Find the mapping of the program's text.  Return false on error. */
-static bool find_text(unsigned long *start, unsigned long *end)
+static bool find_text_mapping(unsigned long *start, unsigned long *end)
 {
 	unsigned long site = (unsigned long)engine_site;
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -397,7 +397,7 @@ static const char *engine_accepts_sites_only_in_the_text(void)
 {
 	unsigned long start, end;
 
-	EXPECT(find_text(&start, &end));
+	EXPECT(find_text_mapping(&start, &end));
 	EXPECT(patcher_is_module_text(NULL, start, 1) && patcher_is_module_text(NULL, start, INSN));
 	EXPECT(!patcher_is_module_text(NULL, start - 1, 1));
 	EXPECT(!patcher_is_module_text(NULL, start - 1, INSN));
@@ -482,7 +482,7 @@ static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int mask, b
 }
 
 /* Return true if the sites in the bit mask @mask are on, and all other sites are off. */
-static bool is_row_in_state(unsigned int mask)
+static bool are_only_sites_on(unsigned int mask)
 {
 	unsigned int i;
 
@@ -496,13 +496,13 @@ static const char *switch_row(struct patcher_poke *pokes, unsigned int mask, boo
 {
 	unsigned int nr = fill_row_pokes(pokes, mask, backwards, true);
 
-	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(mask));
+	EXPECT(!patcher_apply(owner, pokes, nr) && are_only_sites_on(mask));
 	fill_row_pokes(pokes, mask, backwards, false);
-	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(0));
+	EXPECT(!patcher_apply(owner, pokes, nr) && are_only_sites_on(0));
 	/* A batch with two pokes of one site is refused. */
 	fill_row_pokes(pokes, mask, backwards, true);
 	pokes[0] = pokes[nr - 1];
-	EXPECT(nr == 1 || (patcher_apply(owner, pokes, nr) == -EINVAL && is_row_in_state(0)));
+	EXPECT(nr == 1 || (patcher_apply(owner, pokes, nr) == -EINVAL && are_only_sites_on(0)));
 	return NULL;
 }
 

@@ -78,7 +78,7 @@ static noinline void hit_breakpoint(void)
 	SDT_PROBE_FLAVOUR(breakpoint, errnos, , , trapped, 1);
 }
 
-static void set_errno(void *private, const struct sdt_hit *hit)
+static void set_errno_in_handler(void *private, const struct sdt_hit *hit)
 {
 	__atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
 	errno = EIO;
@@ -89,11 +89,11 @@ static const char *errno_is_kept_by_breakpoints(void)
 {
 	unsigned int before = called;
 
-	EXPECT(!sdt_attach("errnos:::trapped", set_errno, NULL));
+	EXPECT(!sdt_attach("errnos:::trapped", set_errno_in_handler, NULL));
 	errno = 0;
 	hit_breakpoint();
 	EXPECT(errno == 0);
-	EXPECT(!sdt_detach("errnos:::trapped", set_errno, NULL));
+	EXPECT(!sdt_detach("errnos:::trapped", set_errno_in_handler, NULL));
 	EXPECT(called == before + 1);
 	return NULL;
 }

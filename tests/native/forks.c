@@ -234,7 +234,7 @@ static void *change_value_often(void *unused)
 }
 
 /* Return the number of forks that succeeded before the first thread finished its changes. */
-static unsigned int count_forks_during_changes(void)
+static unsigned int count_successful_forks(void)
 {
 	unsigned int i, good = 0;
 
@@ -265,7 +265,7 @@ static const char *fork_does_not_wait_for_all_changes(void)
 	while (nr == CHANGERS && !READ_ONCE(changed))
 		;
 	if (nr == CHANGERS)
-		good = count_forks_during_changes();
+		good = count_successful_forks();
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);
@@ -293,7 +293,7 @@ static void *fork_once(void *unused)
 	return reap_child(child) ? NULL : &forked;
 }
 
-static bool is_sleeping(pid_t thread)
+static bool is_thread_sleeping(pid_t thread)
 {
 	char path[64], state = 0;
 	FILE *file;
@@ -327,7 +327,7 @@ static const char *fork_waits_for_mutexes(void)
 		return "cannot create a thread";
 	}
 	for (asleep = 0; asleep < CHECKS && !READ_ONCE(forked); usleep(1000))
-		asleep = is_sleeping(READ_ONCE(forker)) ? asleep + 1 : 0;
+		asleep = is_thread_sleeping(READ_ONCE(forker)) ? asleep + 1 : 0;
 	early = READ_ONCE(forked);
 	mutex_unlock(&held);
 	pthread_join(thread, &reaped);

@@ -33,12 +33,14 @@ static bool never_stop(void)
 	return false;
 }
 
-static u64 return_loops(u32 loops)
+static u64 return_loop_count(u32 loops)
 {
 	return loops;
 }
 
-static bench_op *const return_loops_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = return_loops };
+static bench_op *const return_loop_count_layouts[] = {
+	[0 ... BENCH_LAYOUTS - 1] = return_loop_count
+};
 
 /* A group whose blocks are measured by fill_own_block().  Tests change the samples of a block. */
 static const struct bench_variant own_variants[] = {
@@ -104,7 +106,7 @@ static const char *run_refuses_invalid_groups(void)
 {
 	static const char *const commands[] = { "start", "stop", "reset", "blocks", "cpu", "seed" };
 	struct bench_variant variants[] = {
-		BENCH_ROW("base", return_loops), BENCH_ROW("base-clone", return_loops),
+		BENCH_ROW("base", return_loop_count), BENCH_ROW("base-clone", return_loop_count),
 	};
 	struct bench_group loops = { .name = "g", .variants = variants, .nr_variants = 2 };
 	struct bench_group own = own_group;
@@ -156,7 +158,7 @@ static const char *run_limits_the_number_of_variants(void)
 
 	for (i = 0; i < ARRAY_SIZE(variants); i++) {
 		snprintf(names[i], sizeof(names[i]), i == 1 ? "0-clone" : "%u", i);
-		variants[i] = (struct bench_variant) BENCH_ROW(names[i], return_loops);
+		variants[i] = (struct bench_variant) BENCH_ROW(names[i], return_loop_count);
 	}
 	own.variants = variants;
 	own_samples = 2;
@@ -184,7 +186,7 @@ static const char *run_refuses_groups_that_lack_layouts(void)
 	unsigned int i, layout;
 
 	for (i = 0; i <= BENCH_LAYOUTS; i++)
-		first[i] = second[i] = return_loops;
+		first[i] = second[i] = return_loop_count;
 	for (i = 1; i <= BENCH_LAYOUTS; i++) {
 		variants[0].nr_layouts = variants[1].nr_layouts = i;
 		EXPECT(!bench_find_group_error(&group));
@@ -200,7 +202,7 @@ static const char *run_refuses_groups_that_lack_layouts(void)
 		for (layout = 0; layout < BENCH_LAYOUTS; layout++) {
 			ops[i][layout] = NULL;
 			EXPECT(is_refused(&group, "lacks a layout"));
-			ops[i][layout] = return_loops;
+			ops[i][layout] = return_loop_count;
 		}
 		variants[i].op = NULL;
 		EXPECT(is_refused(&group, "lacks a layout"));
@@ -226,8 +228,8 @@ static const char *run_refuses_invalid_names_and_loop_counts(void)
 		"", "`", "{", "@", "[", "/", ":", ",", "a b", "a ", " a", "a.b", "\xe4",
 	};
 	struct bench_variant variants[] = {
-		BENCH_ROW("base", return_loops), BENCH_ROW("base-clone", return_loops),
-		BENCH_ROW("other", return_loops),
+		BENCH_ROW("base", return_loop_count), BENCH_ROW("base-clone", return_loop_count),
+		BENCH_ROW("other", return_loop_count),
 	};
 	struct bench_group group = { .name = "g", .variants = variants, .nr_variants = 3 };
 	unsigned int i;
@@ -397,7 +399,7 @@ static const char *run_stops_the_observer_thread_at_teardown(void)
 }
 
 /* Return the shortest time of ten windows of the first variant of cold-icache groups, in ticks. */
-static u64 measure_code_ticks(void)
+static u64 measure_cold_code_ticks(void)
 {
 	u64 least = ~0ULL, ticks;
 	unsigned int i;
@@ -421,9 +423,9 @@ static const char *run_evicts_code_in_cold_groups(void)
 	if (err == -ENODEV)
 		return "SKIP an emulated CPU has no caches";
 	EXPECT(!err);
-	evicted = measure_code_ticks();
+	evicted = measure_cold_code_ticks();
 	EXPECT(!bench_cold_icache_l1.setup());
-	EXPECT(evicted > 2 * measure_code_ticks());
+	EXPECT(evicted > 2 * measure_cold_code_ticks());
 	return NULL;
 }
 
@@ -433,7 +435,7 @@ static unsigned int nr_readings;
  * Emulate and count an RDTSC instruction, which raises SIGSEGV while this thread is not allowed to
  * read the TSC.
  */
-static void count_tsc_reading(int sig, siginfo_t *info, void *context)
+static void emulate_rdtsc(int sig, siginfo_t *info, void *context)
 {
 	static const u8 rdtsc[] = { 0x0f, 0x31 };
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -450,7 +452,7 @@ static void count_tsc_reading(int sig, siginfo_t *info, void *context)
  */
 static unsigned int count_tsc_readings(const struct bench_variant *variant, u32 loops)
 {
-	struct sigaction counting = { .sa_sigaction = count_tsc_reading, .sa_flags = SA_SIGINFO };
+	struct sigaction counting = { .sa_sigaction = emulate_rdtsc, .sa_flags = SA_SIGINFO };
 	struct sigaction before;
 
 	nr_readings = 0;
@@ -569,7 +571,7 @@ static const char *run_reads_cache_sizes_like_the_kernel(void)
 }
 
 /* Measure a block of a group, and call @before before this block.  Return the error. */
-static int run_after(const struct bench_group *group, bool (*before)(void))
+static int run_block_after(const struct bench_group *group, bool (*before)(void))
 {
 	struct bench_config config = { .blocks = 1 };
 	struct bench_result result = { 0 };
@@ -591,7 +593,7 @@ static int run_with_attached_handler(const struct bench_group *group, const char
 
 	if (err)
 		return err;
-	err = run_after(group, never_stop);
+	err = run_block_after(group, never_stop);
 	sdt_detach(pattern, ignore_hit, NULL);
 	sdt_synchronize();
 	return err;
@@ -627,13 +629,13 @@ static bool demote_all_sites(void)
 
 static const char *run_fails_if_an_sdt_site_is_promoted_or_demoted(void)
 {
-	EXPECT(!run_after(&bench_sdt_trapped, never_stop));
-	EXPECT(run_after(&bench_sdt_trapped, promote_all_hit_sites) == -EBUSY);
+	EXPECT(!run_block_after(&bench_sdt_trapped, never_stop));
+	EXPECT(run_block_after(&bench_sdt_trapped, promote_all_hit_sites) == -EBUSY);
 	/* Sites stay promoted while they have no handlers. */
-	EXPECT(run_after(&bench_sdt_trapped, never_stop) == -EBUSY);
+	EXPECT(run_block_after(&bench_sdt_trapped, never_stop) == -EBUSY);
 	demote_all_sites();
-	EXPECT(!run_after(&bench_sdt_enabled, never_stop));
-	EXPECT(run_after(&bench_sdt_enabled, demote_all_sites) == -EBUSY);
+	EXPECT(!run_block_after(&bench_sdt_enabled, never_stop));
+	EXPECT(run_block_after(&bench_sdt_enabled, demote_all_sites) == -EBUSY);
 	return NULL;
 }
 

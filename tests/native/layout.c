@@ -187,7 +187,7 @@ static const char *layout_uses_at_most_one_star(void)
  * Return the number of arguments that the quoted part of a print fmt takes, as parsed by
  * libtraceevent, or -1 if libtraceevent does not support a conversion.
  */
-static int count_taken_arguments(const char *at, const char *end)
+static int count_arguments_taken_by_fmt(const char *at, const char *end)
 {
 	int nr = 0;
 
@@ -210,7 +210,7 @@ static int count_taken_arguments(const char *at, const char *end)
 }
 
 /* Return the number of arguments that follow the quoted part of a print fmt. */
-static int count_given_arguments(const char *at)
+static int count_arguments_behind_fmt(const char *at)
 {
 	bool quoted = false;
 	int nr = 0, depth = 0;
@@ -235,8 +235,8 @@ static bool does_fmt_take_all_arguments(const char *format)
 	if (IS_ERR(layout))
 		return false;
 	end = strstr(layout->print_fmt, "\", ");
-	same = end && count_taken_arguments(layout->print_fmt + 1, end) ==
-		      count_given_arguments(end + 1);
+	same = end && count_arguments_taken_by_fmt(layout->print_fmt + 1, end) ==
+		      count_arguments_behind_fmt(end + 1);
 	if (!same)
 		printf("# %s: %s\n", format, layout->print_fmt);
 	kmarkers_layout_free(layout);
@@ -286,7 +286,7 @@ static const char *layout_gives_each_conversion_its_arguments(void)
  * Write the arguments to a record, read the record back and print it.  Return the text, or NULL if
  * bytes outside of the measured length were written.
  */
-static const char *get_recorded_text(const char *format, ...)
+static const char *record_and_format(const char *format, ...)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	unsigned long slots[MARKER_MAX_ARGS];
@@ -316,7 +316,7 @@ static const char *get_recorded_text(const char *format, ...)
 
 #define EXPECT_PRINTED(wanted, format, args...)					\
 do {										\
-	const char *__text = get_recorded_text(format, ## args);			\
+	const char *__text = record_and_format(format, ## args);			\
 										\
 	EXPECT(__text && !strcmp(__text, wanted));				\
 } while (0)
@@ -374,14 +374,14 @@ static const char *layout_truncates_long_strings(void)
 	unsigned int i;
 
 	memset(endless, 'e', LAYOUT_RECORD);
-	EXPECT(strlen(get_recorded_text("%s", endless)) == LAYOUT_STRING - 1);
-	EXPECT(strlen(get_recorded_text("%.*s", 300, endless)) == 300);
-	EXPECT(strlen(get_recorded_text("%.*s", LAYOUT_RECORD, endless)) == LAYOUT_STRING - 1);
-	EXPECT(strlen(get_recorded_text("%s%s%s%s", endless, endless, endless, endless)) <
+	EXPECT(strlen(record_and_format("%s", endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(record_and_format("%.*s", 300, endless)) == 300);
+	EXPECT(strlen(record_and_format("%.*s", LAYOUT_RECORD, endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(record_and_format("%s%s%s%s", endless, endless, endless, endless)) <
 	       LAYOUT_RECORD);
 	for (i = 0; i < MARKER_MAX_ARGS; i++)
 		memcpy(many + 2 * i, "%s", 3);
-	EXPECT(get_recorded_text(many, endless, endless, endless, endless, endless, endless, endless,
+	EXPECT(record_and_format(many, endless, endless, endless, endless, endless, endless, endless,
 				 endless, endless, endless, endless, endless, endless, endless, endless,
 				 endless, endless, endless, endless, endless, endless, endless, endless,
 				 endless, endless, endless, endless, endless, endless, endless, endless,

@@ -52,7 +52,7 @@ static bool has_line(const char *listing, const char *line)
 
 static DEFINE_IMV(int, listed) = 1234;
 
-static noinline int read_listed(void)
+static noinline int read_listed_value_twice(void)
 {
 	return imv_read(listed) + imv_read(listed);
 }
@@ -75,7 +75,7 @@ static const char *imv_lists_values(void)
 {
 	char line[80];
 
-	EXPECT(read_listed() == 2468);
+	EXPECT(read_listed_value_twice() == 2468);
 	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 0 program 2\n", (unsigned long)&listed__imv);
 	EXPECT(has_line(print_to_text(imv_list_show), line));
 	EXPECT(!imv_set(listed, 1));
@@ -483,7 +483,7 @@ static bool do_markers_have_probes(const char *flavour, unsigned int number, uns
  * Return true if all markers of the benchmark marker-enabled have 1, 2 or 8 probes (@on is true),
  * or no probes (@on is false).
  */
-static bool have_enabled_probes(bool on)
+static bool do_enabled_markers_have_probes(bool on)
 {
 	static const unsigned int numbers[] = { 1, 2, 8 };
 	unsigned int i;
@@ -513,13 +513,13 @@ static const char *run_registers_all_probes_or_none(void)
 		failed = test_has_allocation_failed();
 		test_fail_nth_allocation(0);
 		EXPECT(!err || (failed && err == -ENOMEM));
-		EXPECT(have_enabled_probes(!err));
+		EXPECT(do_enabled_markers_have_probes(!err));
 		if (!err)
 			bench_marker_enabled.teardown();
 		if (!failed)
 			break;
 	}
-	EXPECT(nth > 22 && have_enabled_probes(false));
+	EXPECT(nth > 22 && do_enabled_markers_have_probes(false));
 	return NULL;
 }
 

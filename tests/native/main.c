@@ -63,7 +63,7 @@ static bool has_one_cpu(void)
 	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) == 1;
 }
 
-static void report_case(const struct test_case *test, const char *failed)
+static void print_case_result(const struct test_case *test, const char *failed)
 {
 	bool skipped = failed && !strncmp(failed, "SKIP ", 5);
 
@@ -80,7 +80,7 @@ static void run_case(const struct test_case *test)
 	const char *failed;
 
 	if (strstr(test->name, "storm") && has_one_cpu()) {
-		report_case(test, "SKIP a stress test needs several CPUs");
+		print_case_result(test, "SKIP a stress test needs several CPUs");
 		return;
 	}
 	failed = test->run();
@@ -94,7 +94,7 @@ static void run_case(const struct test_case *test)
 		printf("# %s: the stress test took %lu.%03lu s\n", test->name, test_stormed_ms / 1000,
 		       test_stormed_ms % 1000);
 	test_stormed_ms = 0;
-	report_case(test, failed);
+	print_case_result(test, failed);
 }
 
 static const struct {

@@ -67,12 +67,12 @@ static struct marker_link links[] = {
 	{ "many_typed", count_call, &calls[3] },
 };
 
-static int connect_links(void)
+static int connect_probes_of_links(void)
 {
 	return marker_connect_probes(links, ARRAY_SIZE(links));
 }
 
-static void disconnect_links(void)
+static void disconnect_probes_of_links(void)
 {
 	marker_disconnect_probes(links, ARRAY_SIZE(links));
 	marker_synchronize_unregister();
@@ -111,16 +111,16 @@ static void disconnect_all_probes(void)
 static const char *many_names_are_connected_at_once(void)
 {
 	EXPECT(hit_and_check_calls(0, 0, 0, 0));
-	EXPECT(!connect_links());
+	EXPECT(!connect_probes_of_links());
 	/*
 	 * Only one of the two markers named many_formats is connected, because their formats
 	 * differ.
 	 */
 	EXPECT(hit_and_check_calls(1, 2, 1, 1));
-	disconnect_links();
+	disconnect_probes_of_links();
 	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	/* Disconnecting links that are not connected has no effect. */
-	disconnect_links();
+	disconnect_probes_of_links();
 	marker_disconnect_probes(links, 0);
 	EXPECT(!marker_connect_probes(links, 0));
 	return NULL;
@@ -150,9 +150,9 @@ static const char *many_names_keep_other_probes(void)
 {
 	EXPECT(!marker_probe_register("many_value", "%d", count_call, &calls[4]));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
-	EXPECT(!connect_links());
+	EXPECT(!connect_probes_of_links());
 	EXPECT(hit_and_check_calls(1, 2, 1, 2) && calls[4] == 1);
-	disconnect_links();
+	disconnect_probes_of_links();
 	EXPECT(hit_and_check_calls(0, 0, 0, 1) && calls[4] == 1);
 	return NULL;
 }
@@ -177,7 +177,7 @@ static const char *many_names_are_refused_with_a_wrong_link(void)
 	bad[ARRAY_SIZE(links)] = (struct marker_link){ "many_value", empty_probe, NULL };
 	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -EBUSY);
 	EXPECT(hit_and_check_calls(0, 0, 0, 0));
-	EXPECT(!connect_links());
+	EXPECT(!connect_probes_of_links());
 	EXPECT(hit_and_check_calls(1, 2, 1, 1));
 	return NULL;
 }
@@ -191,7 +191,7 @@ static const char *many_names_stay_off_without_memory(void)
 	EXPECT(!marker_probe_register("many_value", "%d", empty_probe, NULL));
 	for (nth = 1; nth < FAR && err; nth++) {
 		test_fail_nth_allocation(nth);
-		err = connect_links();
+		err = connect_probes_of_links();
 		EXPECT(test_has_allocation_failed() == !!err);
 		test_disable_failing_allocations();
 		EXPECT(!err || err == -ENOMEM);
@@ -226,9 +226,9 @@ static const char *many_names_are_disconnected_without_memory(void)
 
 	EXPECT(!test_enable_failing_allocations());
 	for (nth = 1; nth < FAR && failed; nth++) {
-		EXPECT(!connect_links() && count_enabled_markers() == 5);
+		EXPECT(!connect_probes_of_links() && count_enabled_markers() == 5);
 		test_fail_nth_allocation(nth);
-		disconnect_links();
+		disconnect_probes_of_links();
 		failed = test_has_allocation_failed();
 		test_disable_failing_allocations();
 		EXPECT(!count_enabled_markers() && hit_and_check_calls(0, 0, 0, 0));
@@ -239,7 +239,7 @@ static const char *many_names_are_disconnected_without_memory(void)
 
 static int visited;
 
-static int count_visit(void *data, const struct marker *marker)
+static int count_visited(void *data, const struct marker *marker)
 {
 	visited += !strncmp(marker->name, data, strlen(data));
 	return visited == 5;
@@ -248,14 +248,14 @@ static int count_visit(void *data, const struct marker *marker)
 static const char *markers_are_visited_until_stopped(void)
 {
 	visited = 0;
-	EXPECT(!marker_visit("many_jump", NULL, count_visit, "many_jump") && visited == 2);
-	EXPECT(!marker_visit("many_nowhere", NULL, count_visit, "") && visited == 2);
-	/* Six markers match, but count_visit() ends the iteration when visited is 5. */
-	EXPECT(marker_visit(NULL, NULL, count_visit, "many_") == 1 && visited == 5);
+	EXPECT(!marker_visit("many_jump", NULL, count_visited, "many_jump") && visited == 2);
+	EXPECT(!marker_visit("many_nowhere", NULL, count_visited, "") && visited == 2);
+	/* Six markers match, but count_visited() ends the iteration when visited is 5. */
+	EXPECT(marker_visit(NULL, NULL, count_visited, "many_") == 1 && visited == 5);
 	visited = 4;
-	EXPECT(marker_visit("many_jump", NULL, count_visit, "many_jump") == 1 && visited == 5);
+	EXPECT(marker_visit("many_jump", NULL, count_visited, "many_jump") == 1 && visited == 5);
 	visited = -10;
-	EXPECT(!marker_visit(NULL, NULL, count_visit, "many_") && visited == -4);
+	EXPECT(!marker_visit(NULL, NULL, count_visited, "many_") && visited == -4);
 	return NULL;
 }
 
@@ -276,7 +276,7 @@ static noinline void hit_markers_with_args(void)
 static unsigned int seen_args;
 
 /* A probe of 2006.  Set seen_args to the number of arguments if their values are 1, 2, 3, ... */
-static void collect_args(const char *fmt, ...)
+static void count_consecutive_args(const char *fmt, ...)
 {
 	unsigned long i;
 	va_list args;
@@ -301,22 +301,22 @@ static const char *markers_2006_pass_every_argument(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(args); i++) {
-		EXPECT(marker_set_probe(args[i].name, NULL, collect_args) == 1);
+		EXPECT(marker_set_probe(args[i].name, NULL, count_consecutive_args) == 1);
 		seen_args = 0;
 		hit_markers_with_args();
 		EXPECT(seen_args == args[i].nr);
-		EXPECT(marker_remove_probe(collect_args) == 1);
+		EXPECT(marker_remove_probe(count_consecutive_args) == 1);
 	}
 	return NULL;
 }
 
 static void clean_up_args(void)
 {
-	marker_remove_probe(collect_args);
+	marker_remove_probe(count_consecutive_args);
 	marker_synchronize_unregister();
 }
 
-static bool is_same_code(void *data, const char *name, unsigned long code)
+static bool is_code_of_probe(void *data, const char *name, unsigned long code)
 {
 	return code == (unsigned long)data;
 }
@@ -326,20 +326,20 @@ static bool is_same_code(void *data, const char *name, unsigned long code)
  */
 static const char *markers_disconnect_unloaded_probes(void)
 {
-	EXPECT(!connect_links());
+	EXPECT(!connect_probes_of_links());
 	EXPECT(!marker_probe_register("many_value", NULL, empty_probe, NULL));
 	EXPECT(!marker_probe_register("many_later", "%d", count_call, NULL));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[4]));
 	EXPECT(hit_and_check_calls(1, 2, 1, 1) && calls[4] == 1);
-	EXPECT(!marker_tables_disconnect_if(is_same_code, NULL));
-	EXPECT(marker_tables_disconnect_if(is_same_code, count_call) == 5);
+	EXPECT(!marker_tables_disconnect_if(is_code_of_probe, NULL));
+	EXPECT(marker_tables_disconnect_if(is_code_of_probe, count_call) == 5);
 	EXPECT(hit_and_check_calls(0, 0, 0, 0) && calls[4] == 1);
 	EXPECT(marker_probe_unregister("many_later", count_call, NULL) == -ENOENT);
 	EXPECT(!marker_probe_unregister("many_value", empty_probe, NULL));
 
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
 	EXPECT(hit_and_check_calls(0, 0, 0, 1) && calls[4] == 1);
-	EXPECT(marker_tables_disconnect_if(is_same_code, count_typed_call) == 2);
+	EXPECT(marker_tables_disconnect_if(is_code_of_probe, count_typed_call) == 2);
 	EXPECT(hit_and_check_calls(0, 0, 0, 0) && !calls[4]);
 
 	/*
@@ -350,7 +350,7 @@ static const char *markers_disconnect_unloaded_probes(void)
 	calls_2006 = 0;
 	hit_markers();
 	EXPECT(calls_2006 == 1);
-	EXPECT(marker_tables_disconnect_if(is_same_code, variadic_probe) == 1);
+	EXPECT(marker_tables_disconnect_if(is_code_of_probe, variadic_probe) == 1);
 	hit_markers();
 	EXPECT(calls_2006 == 1);
 	return NULL;
@@ -361,7 +361,7 @@ static const char *markers_disconnect_unloaded_probes(void)
 
 static unsigned int many_calls[MANY];
 
-static bool is_name_of_many(void *data, const char *name, unsigned long code)
+static bool is_given_name(void *data, const char *name, unsigned long code)
 {
 	return !strcmp(name, data);
 }
@@ -382,8 +382,8 @@ static const char *markers_skip_removed_probes_in_arrays(void)
 	EXPECT(!many_calls[0]);
 	for (i = 1; i < MANY; i++)
 		EXPECT(many_calls[i] == 2);
-	EXPECT(marker_tables_disconnect_if(is_name_of_many, "many_value") == MANY - 1);
-	EXPECT(marker_tables_disconnect_if(is_name_of_many, "many_typed") == MANY - 1);
+	EXPECT(marker_tables_disconnect_if(is_given_name, "many_value") == MANY - 1);
+	EXPECT(marker_tables_disconnect_if(is_given_name, "many_typed") == MANY - 1);
 	hit_markers();
 	for (i = 1; i < MANY; i++)
 		EXPECT(many_calls[i] == 2);
@@ -476,7 +476,7 @@ static const char *markers_tables_are_dropped_by_first_record(void)
 
 	for (i = 0; i < OWN; i++)
 		EXPECT(!add_own_table(i, NULL));
-	EXPECT(!connect_links());
+	EXPECT(!connect_probes_of_links());
 	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
 	EXPECT(count_own_markers() == 3 && find_calling_markers() == 7);
 	drop_own_table(1);
@@ -663,7 +663,7 @@ static void clean_up_own_tables(void)
 	disconnect_all_probes();
 }
 
-static void replacing_probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void replacement_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
@@ -671,12 +671,12 @@ static void replacing_probe(void *private, void *call_private, const char *fmt, 
  * Remove the probe with the private data @private from @array.  Return true if the array was
  * replaced: by NULL if the probe was the last one, else by a copy without the probe.
  */
-static bool remove_and_copy(struct probe_array **array, void *private)
+static bool remove_from_array(struct probe_array **array, void *private)
 {
 	struct probe_array *old;
 
 	marker_array_remove_probe(array, marker_array_find_probe(*array, count_call, private),
-				  replacing_probe, &old);
+				  replacement_probe, &old);
 	kfree(old);
 	return old;
 }
@@ -693,31 +693,31 @@ static const char *markers_arrays_are_copied_when_half_empty(void)
 	unsigned int i;
 
 	for (i = 0; i < 40; i++) {
-		EXPECT(!marker_array_add_probe(&array, count_call, &private[i], replacing_probe,
+		EXPECT(!marker_array_add_probe(&array, count_call, &private[i], replacement_probe,
 					       &old));
 		kfree(old);
 	}
 	EXPECT(array->nr == 40 && array->live == 40);
 	for (i = 0; i < 20; i++) {
-		EXPECT(!remove_and_copy(&array, &private[2 * i]));
+		EXPECT(!remove_from_array(&array, &private[2 * i]));
 		EXPECT(array->nr == 40 && array->live == 39 - i);
-		EXPECT(array->probe[2 * i].func == replacing_probe);
+		EXPECT(array->probe[2 * i].func == replacement_probe);
 		EXPECT(marker_array_find_probe(array, count_call, &private[2 * i]) == -ENOENT);
 	}
 	/* Half of the elements are removed probes, so the next removal copies the array. */
-	EXPECT(remove_and_copy(&array, &private[1]) && array->nr == 19 && array->live == 19);
+	EXPECT(remove_from_array(&array, &private[1]) && array->nr == 19 && array->live == 19);
 	/* An array of more than 16 probes is not copied when a probe is removed. */
 	for (i = 1; i < 4; i++)
-		EXPECT(!remove_and_copy(&array, &private[2 * i + 1]) && array->nr == 19);
+		EXPECT(!remove_from_array(&array, &private[2 * i + 1]) && array->nr == 19);
 	EXPECT(array->live == 16);
 	for (i = 4; i < 19; i++) {
-		EXPECT(remove_and_copy(&array, &private[2 * i + 1]));
+		EXPECT(remove_from_array(&array, &private[2 * i + 1]));
 		EXPECT(array->nr == 19 - i && array->live == 19 - i);
 		EXPECT(array->probe[0].private == &private[2 * i + 3]);
 		EXPECT(array->probe[18 - i].private == &private[39]);
 		EXPECT(!array->probe[19 - i].func);
 	}
-	EXPECT(remove_and_copy(&array, &private[39]) && !array);
+	EXPECT(remove_from_array(&array, &private[39]) && !array);
 	return NULL;
 }
 

@@ -127,7 +127,7 @@ static void print_first_hit(int sig, siginfo_t *info, void *context)
 	}
 }
 
-static void add_note(const char *desc)
+static void add_note_of_elf(const char *desc)
 {
 	unsigned long site;
 	struct note *note = &notes[nr_notes++];
@@ -138,7 +138,7 @@ static void add_note(const char *desc)
 	note->arguments = note->name + strlen(note->name) + 1;
 }
 
-static void read_notes(const char *file)
+static void read_elf_notes(const char *file)
 {
 	const Elf64_Ehdr *header = (const void *)file;
 	const Elf64_Shdr *section = (const void *)(file + header->e_shoff);
@@ -152,7 +152,7 @@ static void read_notes(const char *file)
 		for (at = 0; at < section[i].sh_size;) {
 			const Elf64_Nhdr *note = (const void *)(file + section[i].sh_offset + at);
 
-			add_note((const char *)(note + 1) + ((note->n_namesz + 3) & ~3));
+			add_note_of_elf((const char *)(note + 1) + ((note->n_namesz + 3) & ~3));
 			at += sizeof(*note) + ((note->n_namesz + 3) & ~3) +
 			      ((note->n_descsz + 3) & ~3);
 		}
@@ -178,7 +178,7 @@ SDT_PROBE_DEFINE2(notes, , , nested, "int", "int");
 
 static volatile long sink;
 
-static noinline void hit_registers(long a, long b, long c, long d, long e, long f)
+static noinline void hit_with_register_args(long a, long b, long c, long d, long e, long f)
 {
 	SDT_PROBE_FLAVOUR(note, notes, , , none);
 	SDT_PROBE_FLAVOUR(note, notes, , , registers, a, b, c, d, e, f, a * b);
@@ -192,7 +192,7 @@ static noinline void hit_sizes(char a, unsigned char b, short c, unsigned short 
 	sink += a + b + c + d + e + f + g;
 }
 
-static noinline void hit_constants(void)
+static noinline void hit_with_constant_args(void)
 {
 	SDT_PROBE_FLAVOUR(note, notes, , , constants, -7, 0x123456789aL, 5UL);
 	sink++;
@@ -204,7 +204,7 @@ struct on_stack {
 	char text[8];
 };
 
-static noinline void fill_frame(struct on_stack *frame, long seed)
+static noinline void fill_stack_frame(struct on_stack *frame, long seed)
 {
 	unsigned int i;
 
@@ -215,12 +215,12 @@ static noinline void fill_frame(struct on_stack *frame, long seed)
 	strcpy(frame->text, "text");
 }
 
-static noinline void hit_stack(long seed)
+static noinline void hit_with_stack_args(long seed)
 {
 	struct on_stack frame;
 	volatile int number = seed + 40;
 
-	fill_frame(&frame, seed);
+	fill_stack_frame(&frame, seed);
 	SDT_PROBE_FLAVOUR(note, notes, , , stack, number, frame.many[seed], frame.few[seed],
 			  (unsigned char)frame.text[seed]);
 	sink += frame.many[1] + frame.text[0];
@@ -231,7 +231,7 @@ static __always_inline void hit_nested(int depth)
 	SDT_PROBE_FLAVOUR(note, notes, , , nested, depth, depth + 1);
 }
 
-static noinline void hit_copies(int depth)
+static noinline void hit_inlined_copies(int depth)
 {
 	hit_nested(depth);
 	sink++;
@@ -247,7 +247,7 @@ int main(void)
 	unsigned int i;
 
 	fstat(fd, &stat);
-	read_notes(mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0));
+	read_elf_notes(mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0));
 	setvbuf(stdout, NULL, _IONBF, 0);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_notes; i++)
@@ -258,10 +258,10 @@ int main(void)
 	 */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;
-	hit_registers(-1, 2, 3, 4, 5, 1L << 40);
+	hit_with_register_args(-1, 2, 3, 4, 5, 1L << 40);
 	hit_sizes(-1, 255, -2, 65535, -3, 4000000000U, true);
-	hit_constants();
-	hit_stack(2);
-	hit_copies(1);
+	hit_with_constant_args();
+	hit_with_stack_args(2);
+	hit_inlined_copies(1);
 	return 0;
 }

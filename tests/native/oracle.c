@@ -40,7 +40,7 @@ static struct {
 	struct oracle_case test;
 	struct pt_regs expected;
 	unsigned long stack[STACK_WORDS], expected_stack[STACK_WORDS];
-	ucontext_t resume;	/* context of oracle_run() at the int3 */
+	ucontext_t resume;	/* context of oracle_run_cases() at the int3 */
 	bool running;
 	u8 *sandbox;
 } oracle;
@@ -51,7 +51,7 @@ static const int frame_index[] = {
 	REG_R8, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RIP, REG_EFL, REG_RSP,
 };
 
-static void read_frame(struct pt_regs *regs, const ucontext_t *context)
+static void copy_regs_from_context(struct pt_regs *regs, const ucontext_t *context)
 {
 	unsigned long *reg = (void *)regs;
 	unsigned int i;
@@ -61,7 +61,7 @@ static void read_frame(struct pt_regs *regs, const ucontext_t *context)
 	regs->flags &= ~(TRAP_FLAG | RESUME_FLAG);
 }
 
-static void write_frame(ucontext_t *context, const struct pt_regs *regs)
+static void copy_regs_to_context(ucontext_t *context, const struct pt_regs *regs)
 {
 	const unsigned long *reg = (const void *)regs;
 	unsigned int i;
@@ -132,11 +132,11 @@ static void compare_results(const struct pt_regs *got, int sig)
 	result->got = *got;
 }
 
-static void finish_case(ucontext_t *context, int sig)
+static void compare_case_with_cpu(ucontext_t *context, int sig)
 {
 	struct pt_regs got;
 
-	read_frame(&got, context);
+	copy_regs_from_context(&got, context);
 	/* A breakpoint leaves ip one byte after its own address; a single step needs no correction. */
 	if (context->uc_mcontext.gregs[REG_TRAPNO] == 3)
 		got.ip--;
@@ -158,12 +158,12 @@ static void block_other_signals(ucontext_t *context)
 	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
 }
 
-static void start_case(ucontext_t *context)
+static void execute_case_on_cpu(ucontext_t *context)
 {
 	unsigned long into = oracle.expected.ip - oracle.test.regs.ip;
 
 	block_other_signals(context);
-	write_frame(context, &oracle.test.regs);
+	copy_regs_to_context(context, &oracle.test.regs);
 	if (into < ORACLE_MAX && *(u8 *)oracle.expected.ip != INT3)
 		context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
@@ -180,12 +180,12 @@ static void switch_to_next_case(int sig, siginfo_t *info, void *frame)
 	ucontext_t *context = frame;
 
 	if (oracle.running)
-		finish_case(context, sig);
+		compare_case_with_cpu(context, sig);
 	else
 		copy_context(&oracle.resume, context);
 	oracle.running = !oracle.result->different && prepare_next_case();
 	if (oracle.running)
-		start_case(context);
+		execute_case_on_cpu(context);
 	else
 		copy_context(context, &oracle.resume);
 }
@@ -257,7 +257,7 @@ static int install_handlers(struct sigaction *old)
 	return 0;
 }
 
-int oracle_run(oracle_next *next, struct oracle_result *result)
+int oracle_run_cases(oracle_next *next, struct oracle_result *result)
 {
 	struct sigaction old[ARRAY_SIZE(signals)];
 	unsigned int i;
@@ -288,7 +288,7 @@ static void print_regs(const char *what, const struct pt_regs *regs)
 	fprintf(stderr, "\n");
 }
 
-void oracle_print(const struct oracle_result *result)
+void oracle_print_result(const struct oracle_result *result)
 {
 	unsigned int i;
 

@@ -13,7 +13,7 @@
  * struct oracle_case - an instruction, and the registers before its execution
  * @code: bytes of the instruction, followed by other bytes
  * @offset: offset of the instruction in the sandbox (two pages), 0 .. ORACLE_OFFSETS - 1
- * @regs: all registers and flags; oracle_run() sets ip and, for a call, sp
+ * @regs: all registers and flags; oracle_run_cases() sets ip and, for a call, sp
  */
 struct oracle_case {
 	u8 code[ORACLE_MAX];
@@ -46,9 +46,9 @@ struct oracle_result {
  * Meanwhile SIGTRAP, SIGSEGV, SIGILL and SIGBUS have other handlers.  Only one thread may call this
  * function.  Return 0 or a negative errno.
  */
-int oracle_run(oracle_next *next, struct oracle_result *result);
+int oracle_run_cases(oracle_next *next, struct oracle_result *result);
 
 /* Print to stderr the case in which results differ. */
-void oracle_print(const struct oracle_result *result);
+void oracle_print_result(const struct oracle_result *result);
 
 #endif /* TESTS_NATIVE_ORACLE_H */

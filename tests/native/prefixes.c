@@ -80,9 +80,9 @@ static void hold_thread_in_handler(int sig, siginfo_t *info, void *context)
 	const ucontext_t *interrupted = context;
 
 	standing.ip = interrupted->uc_mcontext.gregs[REG_RIP];
-	/* Pairs with the acquire in change_while_held(). */
+	/* Pairs with the acquire in change_while_thread_is_held(). */
 	smp_store_release(&standing.held, true);
-	/* Pairs with the release in change_while_held(). */
+	/* Pairs with the release in change_while_thread_is_held(). */
 	while (!smp_load_acquire(&standing.released))
 		cpu_relax();
 }
@@ -94,7 +94,7 @@ static void *call_add_function(void *function)
 	return (void *)(unsigned long)call(standing.memory);
 }
 
-static int change_nothing(void)
+static int leave_prefixes_unchanged(void)
 {
 	return 0;
 }
@@ -125,7 +125,7 @@ static int store_lock_prefixes(void)
 }
 
 /* Call @change while a thread is held in @function.  Return the result of @function. */
-static long change_while_held(u32 (*function)(u32 *memory), int (*change)(void))
+static long change_while_thread_is_held(u32 (*function)(u32 *memory), int (*change)(void))
 {
 	struct sigaction action = {
 		.sa_sigaction = hold_thread_in_handler, .sa_flags = SA_SIGINFO,
@@ -177,7 +177,7 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	/* The prefixes are LOCK already in a second run of this case. */
 	EXPECT(*prefixes_first == DS || *prefixes_first == LOCK);
 	patcher_read_stats(&before);
-	EXPECT(change_while_held(add_at_first_site, store_lock_prefixes) == 5);
+	EXPECT(change_while_thread_is_held(add_at_first_site, store_lock_prefixes) == 5);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1);
 	EXPECT(standing.ip == (unsigned long)prefixes_first);
@@ -187,7 +187,7 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	 * The thread that is held at the xadd instruction returns to the address behind the nop.
 	 * If LOCK replaced the nop meanwhile, the thread would not execute LOCK.
 	 */
-	EXPECT(change_while_held(add_behind_nop, change_nothing) == 7);
+	EXPECT(change_while_thread_is_held(add_behind_nop, leave_prefixes_unchanged) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);
 	return NULL;
 }

@@ -21,14 +21,14 @@
 #include "../../native/trap.h"
 #include "process.h"
 
-/* All bytes of each value are equal, so that read_value() recognises a partly changed value. */
+/* All bytes of each value are equal, so that check_value() recognises a partly changed value. */
 #define ONES	0x0101010101010101ULL
 
 static DEFINE_IMV(u64, value) = ONES;
 static bool stop;
 static unsigned long wrong, passes;
 
-static noinline void read_value(void)
+static noinline void check_value(void)
 {
 	u64 seen = imv_read(value);
 
@@ -119,18 +119,18 @@ static __attribute__((constructor)) void read_before_main(void)
 	read_first = imv_read(value);
 }
 
-static void read_value_often(void)
+static void read_value_1000_times(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 1000; i++)
-		read_value();
+		check_value();
 }
 
 static DEFINE_IMV(int, forks);
 static int fork_error;
 
-static void count_fork(void)
+static void count_fork_in_value(void)
 {
 	int err = imv_set(forks, imv_read(forks) + 1);
 
@@ -144,7 +144,7 @@ static void count_fork(void)
  */
 static __attribute__((constructor)) void register_fork_handlers(void)
 {
-	pthread_atfork(count_fork, NULL, read_value_often);
+	pthread_atfork(count_fork_in_value, NULL, read_value_1000_times);
 }
 
 static const char *process_reads_zero_before_start(void)
@@ -176,7 +176,7 @@ static void *fork_often(void *unused)
 		}
 		if (reap_child(child))
 			__atomic_fetch_add(&bad_children, 1, __ATOMIC_RELAXED);
-		read_value();
+		check_value();
 	}
 	return NULL;
 }
@@ -248,7 +248,7 @@ static const char *process_refuses_changes_after_clone_of_process_1(void)
  * Close all descriptors, as daemons do.  Then open files, which get the numbers of the closed
  * descriptors, and change the value.  Return true if the change has written nothing to these files.
  */
-static bool change_without_descriptors(void)
+static bool change_value_without_descriptors(void)
 {
 	char mine[1 << 16], theirs[sizeof(mine)];
 	int file;
@@ -275,7 +275,7 @@ static const char *process_needs_no_open_descriptors(void)
 	pid_t child = fork();
 
 	if (!child)
-		_exit(!change_without_descriptors());
+		_exit(!change_value_without_descriptors());
 	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
@@ -288,7 +288,7 @@ static void *read_with_sigtrap_blocked(void *unused)
 	sigaddset(&set, SIGTRAP);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	while (!READ_ONCE(stop))
-		read_value();
+		check_value();
 	return NULL;
 }
 
@@ -330,14 +330,14 @@ static const char *process_cannot_start_with_blocked_sigtrap(void)
 	return NULL;
 }
 
-static void read_in_handler(int sig)
+static void read_in_signal_handler(int sig)
 {
-	read_value_often();
+	read_value_1000_times();
 }
 
 static void *read_in_masking_handler(void *unused)
 {
-	struct sigaction action = { .sa_handler = read_in_handler };
+	struct sigaction action = { .sa_handler = read_in_signal_handler };
 
 	sigaddset(&action.sa_mask, SIGTRAP);
 	sigaction(SIGUSR1, &action, NULL);
@@ -362,7 +362,7 @@ static void *read_on_signal_stack(void *unused)
 	sigaltstack(&stack, NULL);
 	while (!READ_ONCE(stop)) {
 		raise(SIGUSR1);
-		read_in_handler(0);
+		read_in_signal_handler(0);
 	}
 	sigaltstack(&none, NULL);
 	free(stack.ss_sp);
@@ -371,7 +371,7 @@ static void *read_on_signal_stack(void *unused)
 
 static const char *process_signal_stack_storm(void)
 {
-	struct sigaction action = { .sa_handler = read_in_handler, .sa_flags = SA_ONSTACK };
+	struct sigaction action = { .sa_handler = read_in_signal_handler, .sa_flags = SA_ONSTACK };
 
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer blocks all signals while a handler runs";
@@ -380,12 +380,12 @@ static const char *process_signal_stack_storm(void)
 	return change_value_while_running(read_on_signal_stack);
 }
 
-static void *read_value_briefly(void *unused)
+static void *read_value_100_times(void *unused)
 {
 	unsigned int i;
 
 	for (i = 0; i < 100; i++)
-		read_value();
+		check_value();
 	return NULL;
 }
 
@@ -394,7 +394,7 @@ static void *start_short_threads(void *unused)
 	pthread_t thread;
 
 	while (!READ_ONCE(stop))
-		if (!pthread_create(&thread, NULL, read_value_briefly, NULL))
+		if (!pthread_create(&thread, NULL, read_value_100_times, NULL))
 			pthread_join(thread, NULL);
 	return NULL;
 }
@@ -432,7 +432,7 @@ static const char *process_passes_on_foreign_traps(void)
  * Let a child set @handler for SIGTRAP before the library installs its own handler, and then get
  * SIGTRAP: by an int3 if @by_int3 is true, else by raise().  Return what reap_child() returns.
  */
-static int trap_in_child(void (*handler)(int), bool by_int3)
+static int trap_child_with_handler(void (*handler)(int), bool by_int3)
 {
 	pid_t child = fork();
 
@@ -455,16 +455,16 @@ static int trap_in_child(void (*handler)(int), bool by_int3)
  */
 static const char *process_still_ignores_sigtrap(void)
 {
-	EXPECT(trap_in_child(SIG_IGN, false) == 0);
-	EXPECT(trap_in_child(SIG_IGN, true) == 128 + SIGTRAP);
+	EXPECT(trap_child_with_handler(SIG_IGN, false) == 0);
+	EXPECT(trap_child_with_handler(SIG_IGN, true) == 128 + SIGTRAP);
 	return NULL;
 }
 
 /* Check that SIGTRAP kills a program that has no handler of its own. */
 static const char *process_dies_by_sigtrap_without_a_handler(void)
 {
-	EXPECT(trap_in_child(SIG_DFL, false) == 128 + SIGTRAP);
-	EXPECT(trap_in_child(SIG_DFL, true) == 128 + SIGTRAP);
+	EXPECT(trap_child_with_handler(SIG_DFL, false) == 128 + SIGTRAP);
+	EXPECT(trap_child_with_handler(SIG_DFL, true) == 128 + SIGTRAP);
 	return NULL;
 }
 

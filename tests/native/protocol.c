@@ -33,7 +33,7 @@ static bool failed;
  * Called after each round: check all bytes of both sites, and check that both sites jump when they
  * are executed.
  */
-static void check_bytes_after_round(void)
+static void check_sites_after_round(void)
 {
 	const u8 first[] = { INT3, INT3, protocol_jump[0] };
 	const u8 *const tail[] = { protocol_nop, protocol_jump, protocol_jump };
@@ -58,7 +58,7 @@ static const char *protocol_stores_bytes_in_three_rounds(void)
 	round_number = 0;
 	failed = false;
 	patcher_read_stats(&before);
-	protocol_after_round = check_bytes_after_round;
+	protocol_after_round = check_sites_after_round;
 	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
@@ -89,7 +89,7 @@ static void delay_hook_for_ms(unsigned int ms)
 }
 
 /* Delay the breakpoint handler by 0.1 s, or until the batch returns, which would be an error. */
-static void delay_handler(void)
+static void delay_breakpoint_handler(void)
 {
 	delay_hook_for_ms(100);
 }
@@ -105,7 +105,7 @@ static bool wait_until_hook_runs(void)
 	return READ_ONCE(inside);
 }
 
-static void *execute_once(void *unused)
+static void *run_sites_once(void *unused)
 {
 	protocol_execute_sites();
 	return NULL;
@@ -118,7 +118,7 @@ static void start_executing_thread(void)
 {
 	if (round_number++)
 		return;
-	if (pthread_create(&other_thread, NULL, execute_once, NULL) || !wait_until_hook_runs())
+	if (pthread_create(&other_thread, NULL, run_sites_once, NULL) || !wait_until_hook_runs())
 		failed = true;
 }
 
@@ -130,7 +130,7 @@ static const char *protocol_waits_for_handlers(void)
 	round_number = 0;
 	failed = returned = false;
 	protocol_after_round = start_executing_thread;
-	protocol_in_handler = delay_handler;
+	protocol_in_handler = delay_breakpoint_handler;
 	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	left = !READ_ONCE(inside);
 	WRITE_ONCE(returned, true);
@@ -388,12 +388,12 @@ static unsigned int count_rounds_of_promotion(unsigned int nr)
 	return after.rounds - before.rounds;
 }
 
-static bool is_site_beside(const u8 *addr)
+static bool is_site_beside_kprobe(const u8 *addr)
 {
 	return addr == site_beside;
 }
 
-static bool are_breakpoints(bool beside, bool apart)
+static bool are_sites_breakpoints(bool beside, bool apart)
 {
 	return (*site_beside == INT3) == beside && (*site_apart == INT3) == apart;
 }
@@ -407,31 +407,31 @@ static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 {
 	EXPECT(!sdt_attach("beside", record_hit_address, NULL));
 	EXPECT(!sdt_attach("apart", record_hit_address, NULL));
-	EXPECT(count_rounds_of_promotion(2) == 0 && are_breakpoints(true, true));
-	EXPECT(count_rounds_of_promotion(3) == 3 && are_breakpoints(false, false));
-	EXPECT(count_rounds_of_promotion(3) == 0 && are_breakpoints(false, false));
-	EXPECT(count_rounds_of_promotion(2) == 1 && are_breakpoints(true, true));
+	EXPECT(count_rounds_of_promotion(2) == 0 && are_sites_breakpoints(true, true));
+	EXPECT(count_rounds_of_promotion(3) == 3 && are_sites_breakpoints(false, false));
+	EXPECT(count_rounds_of_promotion(3) == 0 && are_sites_breakpoints(false, false));
+	EXPECT(count_rounds_of_promotion(2) == 1 && are_sites_breakpoints(true, true));
 
-	protocol_is_probed = is_site_beside;
-	EXPECT(count_rounds_of_promotion(3) == 1 && are_breakpoints(true, false));
-	EXPECT(count_rounds_of_promotion(3) == 0 && are_breakpoints(true, false));
+	protocol_is_probed = is_site_beside_kprobe;
+	EXPECT(count_rounds_of_promotion(3) == 1 && are_sites_breakpoints(true, false));
+	EXPECT(count_rounds_of_promotion(3) == 0 && are_sites_breakpoints(true, false));
 	protocol_is_probed = NULL;
-	EXPECT(count_rounds_of_promotion(3) == 1 && are_breakpoints(false, false));
-	protocol_is_probed = is_site_beside;
-	EXPECT(count_rounds_of_promotion(0) == 1 && are_breakpoints(false, true));
-	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
+	EXPECT(count_rounds_of_promotion(3) == 1 && are_sites_breakpoints(false, false));
+	protocol_is_probed = is_site_beside_kprobe;
+	EXPECT(count_rounds_of_promotion(0) == 1 && are_sites_breakpoints(false, true));
+	EXPECT(count_rounds_of_promotion(0) == 0 && are_sites_breakpoints(false, true));
 
 	/*
 	 * The hook affects only sdt_promote_hot_sites().  sdt_promote() and sdt_detach() change the
 	 * site, because this program has no real kprobe.
 	 */
-	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
-	EXPECT(!sdt_promote("beside", true) && are_breakpoints(false, true));
+	EXPECT(!sdt_promote("beside", false) && are_sites_breakpoints(true, true));
+	EXPECT(!sdt_promote("beside", true) && are_sites_breakpoints(false, true));
 	EXPECT(!sdt_detach("beside", record_hit_address, NULL));
 	EXPECT(*site_beside == 0x0f);
 	EXPECT(!sdt_attach("beside", record_hit_address, NULL));
-	EXPECT(are_breakpoints(false, true));
-	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
+	EXPECT(are_sites_breakpoints(false, true));
+	EXPECT(!sdt_promote("beside", false) && are_sites_breakpoints(true, true));
 	return NULL;
 }
 

@@ -235,7 +235,7 @@ SETCC(le)
 SETCC(g)
 
 /* Return true if the CPU finds condition number @cond true with @flags. */
-static bool is_true_on_cpu(unsigned int cond, unsigned long flags)
+static bool is_cond_true_on_cpu(unsigned int cond, unsigned long flags)
 {
 	static bool (*const set[16])(unsigned long flags) = {
 		cpu_seto, cpu_setno, cpu_setb, cpu_setae,
@@ -265,7 +265,7 @@ static const char *insn_emulates_jumps(void)
 
 			EXPECT(!patcher_insn_decode(code, 2, &insn));
 			patcher_insn_emulate(&insn, 0x1000, &regs);
-			EXPECT(regs.ip == (is_true_on_cpu(cond, flags | 2) ? 0x1022 : 0x1002));
+			EXPECT(regs.ip == (is_cond_true_on_cpu(cond, flags | 2) ? 0x1022 : 0x1002));
 		}
 	}
 	{
@@ -323,7 +323,7 @@ static const char *check_cmp_code(const u8 *code, unsigned int len, unsigned int
 	EXPECT(!memcmp(&regs, &expected, sizeof(regs)));
 	for (cond = 0; cond < 16; cond++) {
 		const u8 jump[] = { 0x70 | cond, 0x20 };
-		bool met = is_true_on_cpu(cond, 2 | (regs.flags & STATUS_FLAGS));
+		bool met = is_cond_true_on_cpu(cond, 2 | (regs.flags & STATUS_FLAGS));
 
 		EXPECT(!patcher_insn_decode(jump, 2, &insn));
 		patcher_insn_emulate(&insn, 0x1000, &regs);

@@ -42,7 +42,7 @@ static noinline void hit_marker(void)
 	trace_mark(readers_hit, "%d", 1);
 }
 
-static void wait_for_lock(void)
+static void wait_for_program_lock(void)
 {
 	__atomic_fetch_add(&entered, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&program_lock);
@@ -51,7 +51,7 @@ static void wait_for_lock(void)
 
 static void wait_in_probe(void *private, void *call_private, const char *format, va_list *args)
 {
-	wait_for_lock();
+	wait_for_program_lock();
 }
 
 static void count_in_probe(void *private, void *call_private, const char *format, va_list *args)
@@ -61,10 +61,10 @@ static void count_in_probe(void *private, void *call_private, const char *format
 
 static void wait_in_typed_probe(void *private, int number)
 {
-	wait_for_lock();
+	wait_for_program_lock();
 }
 
-static void *hit_once(void *unused)
+static void *hit_markers_once(void *unused)
 {
 	hit_marker();
 	mark_typed(readers_typed, 1);
@@ -84,13 +84,13 @@ static int run_in_child(int (*run)(void))
 }
 
 /* Take the lock, and start a thread whose probe waits for the lock. */
-static int start_reader(pthread_t *thread)
+static int start_waiting_reader(pthread_t *thread)
 {
 	unsigned int before = entered;
 
 	pthread_mutex_lock(&program_lock);
 	if (marker_probe_register("readers_hit", "%d", wait_in_probe, NULL) ||
-	    pthread_create(thread, NULL, hit_once, NULL))
+	    pthread_create(thread, NULL, hit_markers_once, NULL))
 		return 1;
 	while (READ_ONCE(entered) == before)
 		sched_yield();
@@ -119,18 +119,18 @@ static void *wait_for_probes(void *unused)
  * Wait for running probes, then change probes and the value.  Only children of fork() may call this
  * function, because no thread of a child is inside a probe.
  */
-static int change_and_synchronize(void)
+static int synchronize_and_change(void)
 {
 	marker_synchronize_unregister();
 	return change_probes_and_value();
 }
 
-static int fork_with_lock(void)
+static int fork_while_probe_waits(void)
 {
 	pthread_t reader, waiter;
 
-	if (start_reader(&reader) || pthread_create(&waiter, NULL, wait_for_probes, NULL) ||
-	    change_probes_and_value() || run_in_child(change_and_synchronize))
+	if (start_waiting_reader(&reader) || pthread_create(&waiter, NULL, wait_for_probes, NULL) ||
+	    change_probes_and_value() || run_in_child(synchronize_and_change))
 		return 1;
 	pthread_mutex_unlock(&program_lock);
 	pthread_join(reader, NULL);
@@ -141,7 +141,7 @@ static int fork_with_lock(void)
 /* Check that changes and fork() return although a probe waits for a lock of the program. */
 static const char *readers_fork_while_a_probe_waits(void)
 {
-	EXPECT(run_in_child(fork_with_lock) == 0);
+	EXPECT(run_in_child(fork_while_probe_waits) == 0);
 	return NULL;
 }
 
@@ -149,17 +149,17 @@ static const char *readers_fork_while_a_probe_waits(void)
 
 static bool stop;
 
-static void take_lock(void)
+static void take_program_lock(void)
 {
 	pthread_mutex_lock(&program_lock);
 }
 
-static void release_lock(void)
+static void release_program_lock(void)
 {
 	pthread_mutex_unlock(&program_lock);
 }
 
-static void *hit_often(void *unused)
+static void *hit_marker_repeatedly(void *unused)
 {
 	while (!READ_ONCE(stop)) {
 		hit_marker();
@@ -169,7 +169,7 @@ static void *hit_often(void *unused)
 	return NULL;
 }
 
-static void *connect_often(void *unused)
+static void *register_probe_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
 		marker_probe_register("readers_hit", "%d", wait_in_probe, NULL);
@@ -179,15 +179,15 @@ static void *connect_often(void *unused)
 	return NULL;
 }
 
-static int fork_often(void)
+static int fork_repeatedly(void)
 {
 	pthread_t threads[2];
 	unsigned int i;
 
 	stop = false;
-	pthread_atfork(take_lock, release_lock, release_lock);
-	if (pthread_create(&threads[0], NULL, hit_often, NULL) ||
-	    pthread_create(&threads[1], NULL, connect_often, NULL))
+	pthread_atfork(take_program_lock, release_program_lock, release_program_lock);
+	if (pthread_create(&threads[0], NULL, hit_marker_repeatedly, NULL) ||
+	    pthread_create(&threads[1], NULL, register_probe_often, NULL))
 		return 1;
 	for (i = 0; i < FORKS; i++) {
 		pid_t child = fork();
@@ -209,7 +209,7 @@ static int fork_often(void)
  */
 static const char *readers_fork_handler_storm(void)
 {
-	EXPECT(run_in_child(fork_often) == 0);
+	EXPECT(run_in_child(fork_repeatedly) == 0);
 	return NULL;
 }
 
@@ -233,16 +233,16 @@ static int attempt_changes(void)
 	int before = imv_read(value);
 
 	return imv_set(value, before + 1) || imv_read(value) != before + 1 ||
-	       run_in_child(change_and_synchronize);
+	       run_in_child(synchronize_and_change);
 }
 
-static int cancel_a_change(void)
+static int cancel_thread_during_change(void)
 {
 	pthread_t reader, changer;
 	int result = -1;
 	void *ended;
 
-	if (start_reader(&reader) ||
+	if (start_waiting_reader(&reader) ||
 	    pthread_create(&changer, NULL, change_after_cancellation_request, &result))
 		return 1;
 	pthread_join(changer, &ended);
@@ -260,7 +260,7 @@ static int cancel_a_change(void)
  */
 static const char *readers_complete_a_cancelled_change(void)
 {
-	EXPECT(run_in_child(cancel_a_change) == 0);
+	EXPECT(run_in_child(cancel_thread_during_change) == 0);
 	return NULL;
 }
 
@@ -269,7 +269,7 @@ static int forked;
 
 static void *fork_once(void *unused)
 {
-	forked = run_in_child(change_and_synchronize);
+	forked = run_in_child(synchronize_and_change);
 	return NULL;
 }
 
@@ -330,7 +330,7 @@ static int exit_in_probe(void)
 {
 	pthread_t thread;
 	int err = marker_probe_register("readers_hit", "%d", exit_thread_in_probe, NULL) ||
-		  pthread_create(&thread, NULL, hit_once, NULL);
+		  pthread_create(&thread, NULL, hit_markers_once, NULL);
 
 	if (err)
 		return err;
@@ -347,7 +347,7 @@ static const char *readers_end_with_their_threads(void)
 	return NULL;
 }
 
-static void *list_markers(void *file)
+static void *list_markers_to_file(void *file)
 {
 	kmarkers_list(file);
 	return NULL;
@@ -371,7 +371,7 @@ static int change_with_locked_streams(void)
 		return 1;
 	flockfile(file);
 	flockfile(stderr);
-	if (pthread_create(&lister, NULL, list_markers, file) ||
+	if (pthread_create(&lister, NULL, list_markers_to_file, file) ||
 	    pthread_create(&talker, NULL, report_mismatch, NULL))
 		return 1;
 	pthread_join(talker, NULL);
@@ -435,7 +435,7 @@ static unsigned int free_object_later(unsigned int number)
 
 static pthread_barrier_t section;
 
-static void *stay_in_section(void *unused)
+static void *stay_in_read_section(void *unused)
 {
 	rcu_read_lock();
 	pthread_barrier_wait(&section);
@@ -458,7 +458,7 @@ static void free_objects_of_two_readers(unsigned int number, bool is_older, unsi
 		rcu_read_lock();
 		left[number] = free_object_later(number);
 	}
-	pthread_create(&reader, NULL, stay_in_section, NULL);
+	pthread_create(&reader, NULL, stay_in_read_section, NULL);
 	pthread_barrier_wait(&section);
 	if (!is_older) {
 		left[number] = free_object_later(number);

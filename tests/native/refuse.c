@@ -7,7 +7,7 @@
 
 #include "refuse.h"
 
-static int install_filter(struct sock_filter *filter, unsigned short len)
+static int install_seccomp_filter(struct sock_filter *filter, unsigned short len)
 {
 	struct sock_fprog program = { .len = len, .filter = filter };
 
@@ -24,7 +24,7 @@ int refuse_syscall(int number, int error)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
-	return install_filter(filter, 4);
+	return install_seccomp_filter(filter, 4);
 }
 
 int refuse_syscall_with_flag(int number, int argument, int flag, int error)
@@ -38,5 +38,5 @@ int refuse_syscall_with_flag(int number, int argument, int flag, int error)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
-	return install_filter(filter, 6);
+	return install_seccomp_filter(filter, 6);
 }

@@ -67,7 +67,7 @@ static void count_typed_call(void *private, unsigned long number, u32 word)
 }
 
 /* A probe that is registered by name and has no register-argument probe. */
-static void count_plain_call(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_other_call(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
@@ -110,12 +110,12 @@ static bool hit_and_check_every_call(unsigned int first, unsigned int first_regi
 	       other_calls == others && !seen[0].wrong && !seen[1].wrong;
 }
 
-static int register_by_name(unsigned int i)
+static int register_probe_by_name(unsigned int i)
 {
 	return marker_probe_register(NAME, FORMAT, count_call_by_name, &seen[i]);
 }
 
-static int unregister_by_name(unsigned int i)
+static int unregister_probe_by_name(unsigned int i)
 {
 	return marker_probe_unregister(NAME, count_call_by_name, &seen[i]);
 }
@@ -124,35 +124,35 @@ static const char *reg_args_probes_are_called_only_alone(void)
 {
 	marker_stub_find_reg_args_probe = find_reg_args_probe;
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
-	EXPECT(!register_by_name(0));
+	EXPECT(!register_probe_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
-	EXPECT(!register_by_name(1));
+	EXPECT(!register_probe_by_name(1));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 0));
-	EXPECT(!marker_probe_register(NAME, FORMAT, count_plain_call, NULL));
+	EXPECT(!marker_probe_register(NAME, FORMAT, count_other_call, NULL));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 1));
-	EXPECT(!marker_probe_unregister(NAME, count_plain_call, NULL));
+	EXPECT(!marker_probe_unregister(NAME, count_other_call, NULL));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 0));
-	EXPECT(!unregister_by_name(0));
+	EXPECT(!unregister_probe_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 0, 0, 1, 0));
 	EXPECT(!marker_register_regs_marker(count_typed_call, NULL));
 	EXPECT(hit_and_check_every_call(0, 0, 1, 0, 1));
-	EXPECT(!register_by_name(0));
+	EXPECT(!register_probe_by_name(0));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 1));
-	EXPECT(!unregister_by_name(1));
+	EXPECT(!unregister_probe_by_name(1));
 	EXPECT(!marker_unregister_regs_marker(count_typed_call, NULL));
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
-	EXPECT(!unregister_by_name(0));
+	EXPECT(!unregister_probe_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	return NULL;
 }
 
-static const char *register_repeatedly(void)
+static const char *register_probe_repeatedly(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < test_batches; i++) {
-		EXPECT(!register_by_name(1));
-		EXPECT(!unregister_by_name(1));
+		EXPECT(!register_probe_by_name(1));
+		EXPECT(!unregister_probe_by_name(1));
 	}
 	return NULL;
 }
@@ -168,9 +168,9 @@ static const char *reg_args_probes_storm(void)
 
 	marker_stub_find_reg_args_probe = find_reg_args_probe;
 	reset_counts();
-	EXPECT(!register_by_name(0));
+	EXPECT(!register_probe_by_name(0));
 	EXPECT(!test_start_threads(hit_marker));
-	failed = register_repeatedly();
+	failed = register_probe_repeatedly();
 	hits = test_stop_threads();
 	if (failed)
 		return failed;
@@ -187,14 +187,14 @@ static const char *reg_args_probes_need_the_markers_format(void)
 	EXPECT(!marker_register_regs_marker(count_typed_call, NULL));
 	EXPECT(marker->direct);
 	EXPECT(!test_map_wrong_page(marker->stub));
-	EXPECT(!marker_probe_register(NAME, "%s", count_plain_call, NULL));
-	EXPECT(!marker_probe_unregister(NAME, count_plain_call, NULL));
+	EXPECT(!marker_probe_register(NAME, "%s", count_other_call, NULL));
+	EXPECT(!marker_probe_unregister(NAME, count_other_call, NULL));
 	EXPECT(!test_wrong_page_was_mapped() && marker->direct);
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 1));
 	return NULL;
 }
 
-static bool is_tested_name(void *data, const char *name, unsigned long code)
+static bool is_name_of_tested_marker(void *data, const char *name, unsigned long code)
 {
 	return !strcmp(name, NAME);
 }
@@ -203,13 +203,13 @@ static bool is_tested_name(void *data, const char *name, unsigned long code)
 static const char *reg_args_probes_stay_if_patching_fails(void)
 {
 	marker_stub_find_reg_args_probe = find_reg_args_probe;
-	EXPECT(!register_by_name(0));
+	EXPECT(!register_probe_by_name(0));
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
-	EXPECT(!marker_tables_disconnect_if(is_tested_name, NULL));
+	EXPECT(!marker_tables_disconnect_if(is_name_of_tested_marker, NULL));
 	EXPECT(test_wrong_page_was_mapped());
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	test_map_wrong_page(NULL);
-	EXPECT(marker_tables_disconnect_if(is_tested_name, NULL) == 1);
+	EXPECT(marker_tables_disconnect_if(is_name_of_tested_marker, NULL) == 1);
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	return NULL;
 }
@@ -236,12 +236,12 @@ static int change_probes_of_other_names(int (*change)(const char *name))
 
 static int connect_plain_probe(const char *name)
 {
-	return marker_probe_register(name, FORMAT, count_plain_call, NULL);
+	return marker_probe_register(name, FORMAT, count_other_call, NULL);
 }
 
 static int disconnect_plain_probe(const char *name)
 {
-	return marker_probe_unregister(name, count_plain_call, NULL);
+	return marker_probe_unregister(name, count_other_call, NULL);
 }
 
 /*
@@ -251,7 +251,7 @@ static int disconnect_plain_probe(const char *name)
 static const char *reg_args_probes_stay_connected_to_one_name(void)
 {
 	marker_stub_find_reg_args_probe = find_reg_args_probe;
-	EXPECT(!register_by_name(0));
+	EXPECT(!register_probe_by_name(0));
 	EXPECT(!change_probes_of_other_names(connect_plain_probe));
 	EXPECT(!marker_probe_register(WAITING, FORMAT, count_call_by_name, &seen[0]));
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
@@ -271,9 +271,9 @@ static void unregister_reg_args_probes(void)
 	test_map_wrong_page(NULL);
 	marker_probe_unregister(WAITING, count_call_by_name, &seen[0]);
 	change_probes_of_other_names(disconnect_plain_probe);
-	unregister_by_name(0);
-	unregister_by_name(1);
-	marker_probe_unregister(NAME, count_plain_call, NULL);
+	unregister_probe_by_name(0);
+	unregister_probe_by_name(1);
+	marker_probe_unregister(NAME, count_other_call, NULL);
 	marker_unregister_regs_marker(count_typed_call, NULL);
 	marker_synchronize_unregister();
 	marker_stub_find_reg_args_probe = NULL;

@@ -163,7 +163,7 @@ static const char *run_randomises_blocks(void)
 	return NULL;
 }
 
-/* A simulated clock.  Each loop of advance_clock() takes simulated.pass picoseconds. */
+/* A simulated clock.  Each loop of simulate_variant_window() takes simulated.pass picoseconds. */
 static struct {
 	bool used, stands;
 	u64 ns, pass;
@@ -185,7 +185,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 
 static u64 tsc_step = 1;
 
-static u64 advance_clock(u32 loops)
+static u64 simulate_variant_window(u32 loops)
 {
 	if (!simulated.stands)
 		simulated.ns += 30 + loops * simulated.pass / 1000;
@@ -194,9 +194,9 @@ static u64 advance_clock(u32 loops)
 	return loops * tsc_step;
 }
 
-AT_EACH_LAYOUT(advance_clock);
+AT_EACH_LAYOUT(simulate_variant_window);
 
-static const struct bench_variant timed[] = { BENCH_ROW("a", advance_clock) };
+static const struct bench_variant timed[] = { BENCH_ROW("a", simulate_variant_window) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
 /*
@@ -431,7 +431,7 @@ static void (*while_waiting)(void);
 
 static unsigned int turns;
 
-static void count_turn(void)
+static void count_yield(void)
 {
 	turns++;
 }
@@ -451,7 +451,7 @@ static const char *run_lets_other_tasks_run(void)
 
 	EXPECT(!bench_alloc_result(&fixed, &config, &result));
 	turns = 0;
-	while_waiting = count_turn;
+	while_waiting = count_yield;
 	err = bench_run_group(&fixed, &result, never_stop);
 	while_waiting = NULL;
 	bench_free_result(&result);
@@ -464,7 +464,7 @@ static const char *run_lets_other_tasks_run(void)
 static struct bench_watch watch;
 static u64 watch_ticks;
 
-static void begin_watch(unsigned int timer_irqs)
+static void begin_observer_watch(unsigned int timer_irqs)
 {
 	bench_watch_init(&watch, timer_irqs);
 	watch.last = watch_ticks;
@@ -474,7 +474,7 @@ static void begin_watch(unsigned int timer_irqs)
  * Let a gap of @gap ticks end.  The number of timer interrupts that the CPU has had is then
  * @timer_irqs.
  */
-static void end_gap(u64 gap, unsigned int timer_irqs)
+static void end_observer_gap(u64 gap, unsigned int timer_irqs)
 {
 	bench_watch_read_clock(&watch);
 	watch_ticks += gap;
@@ -497,36 +497,36 @@ static u64 take_longest_gap(void)
  */
 static const char *check_recorded_gaps(void)
 {
-	begin_watch(7);
+	begin_observer_watch(7);
 	/* Interrupted gaps of the calibration are not recorded, and set the limit: 700 ticks. */
-	end_gap(600, 8);
-	end_gap(700, 8);
+	end_observer_gap(600, 8);
+	end_observer_gap(700, 8);
 	EXPECT(!take_longest_gap());
-	end_gap(5000, 8);
-	end_gap(4000, 8);
+	end_observer_gap(5000, 8);
+	end_observer_gap(4000, 8);
 	EXPECT(take_longest_gap() == 5000);
-	end_gap(500, 9);
+	end_observer_gap(500, 9);
 	simulated.ns += CALIBRATION_NS - 1;
-	end_gap(1, 9);
+	end_observer_gap(1, 9);
 	EXPECT(!watch.calibrated);
 	simulated.ns++;
-	end_gap(1, 9);
+	end_observer_gap(1, 9);
 	EXPECT(watch.calibrated && take_longest_gap() == 1);
 
 	/* An interrupted gap after the calibration is recorded if it exceeds twice the limit. */
-	end_gap(1400, 10);
-	end_gap(1400, 10);
+	end_observer_gap(1400, 10);
+	end_observer_gap(1400, 10);
 	EXPECT(!take_longest_gap());
-	end_gap(1401, 11);
+	end_observer_gap(1401, 11);
 	EXPECT(take_longest_gap() == 1401);
-	end_gap(1400, 11);
+	end_observer_gap(1400, 11);
 	EXPECT(!take_longest_gap());
-	end_gap(1402, 12);
-	end_gap(1403, 12);
+	end_observer_gap(1402, 12);
+	end_observer_gap(1403, 12);
 	EXPECT(take_longest_gap() == 1403);
 	/* A gap that is not interrupted is recorded, however short it is. */
-	end_gap(3, 12);
-	end_gap(2, 12);
+	end_observer_gap(3, 12);
+	end_observer_gap(2, 12);
 	EXPECT(take_longest_gap() == 3);
 	return NULL;
 }
@@ -534,10 +534,10 @@ static const char *check_recorded_gaps(void)
 static u64 last_gap;
 
 /* Let 25 ms pass, and end a gap that is one tick longer than the previous gap. */
-static void end_longer_gap(void)
+static void end_gap_after_25_ms(void)
 {
 	simulated.ns += CALIBRATION_NS / 4;
-	end_gap(++last_gap, 0);
+	end_observer_gap(++last_gap, 0);
 }
 
 /*
@@ -547,16 +547,16 @@ static void end_longer_gap(void)
  */
 static const char *check_requests_for_gaps(void)
 {
-	begin_watch(0);
-	while_waiting = end_longer_gap;
+	begin_observer_watch(0);
+	while_waiting = end_gap_after_25_ms;
 	last_gap = 0;
 	fake_cpu = true;
 	on_cpu = 3;
 	EXPECT(bench_observer_read_gap() == 5 && bench_observer_get_cpu() == 3);
 	on_cpu = 0;
 	EXPECT(bench_observer_read_gap() == 6 && bench_observer_get_cpu() == 0);
-	end_gap(200, 0);
-	end_gap(100, 0);
+	end_observer_gap(200, 0);
+	end_observer_gap(100, 0);
 	EXPECT(bench_observer_read_gap() == 200);
 	EXPECT(bench_observer_read_gap() == 8);
 	return NULL;
@@ -589,11 +589,11 @@ static struct {
 } requests;
 
 /* Called by the benchmark: answer a new request, if there is one, and store the time. */
-static void answer_request(void)
+static void answer_gap_request(void)
 {
 	u32 before = watch.asked;
 
-	end_gap(1, 0);
+	end_observer_gap(1, 0);
 	if (watch.asked != before && requests.nr < ARRAY_SIZE(requests.ns))
 		requests.ns[requests.nr++] = ktime_get_ns();
 }
@@ -629,10 +629,10 @@ static const char *observer_waits_as_long_as_a_batch(void)
 	u64 waited[2], batch[2];
 	int err;
 
-	begin_watch(0);
+	begin_observer_watch(0);
 	watch.calibrated = true;
 	no_observer = true;
-	while_waiting = answer_request;
+	while_waiting = answer_gap_request;
 	err = bench_arm_stall.setup();
 	if (!err) {
 		err = run_stall_block(0, 1, &waited[0], &batch[0]) ?:

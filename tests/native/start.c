@@ -34,7 +34,7 @@ static bool is_value_usable(void)
 	       imv_read(value) == before + 1;
 }
 
-static bool set_limit(int resource, rlim_t most)
+static bool set_rlimit(int resource, rlim_t most)
 {
 	struct rlimit limit;
 
@@ -96,14 +96,14 @@ static int start_with_no_memory(void)
 
 	if (getrlimit(RLIMIT_AS, &before))
 		return 1;
-	if (!set_limit(RLIMIT_AS, 0) || kmarkers_start() != -ENOMEM)
+	if (!set_rlimit(RLIMIT_AS, 0) || kmarkers_start() != -ENOMEM)
 		return 1;
-	return !set_limit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !is_value_usable();
+	return !set_rlimit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !is_value_usable();
 }
 
 static int start_with_no_descriptors(void)
 {
-	if (!set_limit(RLIMIT_NOFILE, 0) || dup(STDERR_FILENO) >= 0)
+	if (!set_rlimit(RLIMIT_NOFILE, 0) || dup(STDERR_FILENO) >= 0)
 		return 1;
 	return kmarkers_start() || !is_value_usable();
 }
@@ -111,7 +111,7 @@ static int start_with_no_descriptors(void)
 /* Call kmarkers_start() while files cannot be written to (RLIMIT_FSIZE is 0). */
 static int start_with_no_file_size(void)
 {
-	return !set_limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !is_value_usable();
+	return !set_rlimit(RLIMIT_FSIZE, 0) || kmarkers_start() || !is_value_usable();
 }
 
 /*
@@ -228,7 +228,7 @@ static const char *check_start_with_refused_calls(void)
 }
 
 /* Return true if a change fails with @error and changes nothing. */
-static bool is_change_refused(int error)
+static bool is_value_change_refused(int error)
 {
 	int before = imv_read(value);
 
@@ -255,7 +255,7 @@ static int change_without_sigtrap_handler(void)
 	for (i = 0; i < ARRAY_SIZE(handlers); i++) {
 		struct sigaction other = { .sa_handler = handlers[i] };
 
-		if (sigaction(SIGTRAP, &other, &ours) || !is_change_refused(-ENOLINK))
+		if (sigaction(SIGTRAP, &other, &ours) || !is_value_change_refused(-ENOLINK))
 			return 2;
 		if (sigaction(SIGTRAP, &ours, NULL) || !is_value_usable())
 			return 3;
@@ -277,7 +277,7 @@ static int change_without_membarrier(int error)
 {
 	if (!is_value_usable() || refuse_syscall(SYS_membarrier, error))
 		return 1;
-	return is_change_refused(-EOPNOTSUPP) ? 0 : 2;
+	return is_value_change_refused(-EOPNOTSUPP) ? 0 : 2;
 }
 
 static const char *batch_is_refused_without_membarrier(void)
@@ -301,7 +301,7 @@ static int change_without_mprotect(void)
 
 	if (!is_value_usable() || count_mappings() != nr || refuse_syscall(SYS_mprotect, EPERM))
 		return 1;
-	return is_change_refused(-ENOMEM) && count_mappings() == nr ? 0 : 2;
+	return is_value_change_refused(-ENOMEM) && count_mappings() == nr ? 0 : 2;
 }
 
 /* Check that a batch for which no writable mapping can be made leaves no mapping. */

@@ -491,7 +491,7 @@ static int add_grouped_sites(unsigned int nr, unsigned int nr_targets)
 	return sdt_register_sites(MODULE, &sites, &targets);
 }
 
-static bool has_site(const struct sdt_target *target, const u8 *addr)
+static bool target_has_site(const struct sdt_target *target, const u8 *addr)
 {
 	return target->state && target->state->shown.ip == (unsigned long)addr;
 }
@@ -510,8 +510,8 @@ static const char *tables_find_the_site_of_each_sdt_target(void)
 	fill_grouped_target(0, tables_both_b + 9);
 	fill_grouped_target(1, tables_both_a + 9);
 	EXPECT(!add_grouped_sites(2, 2));
-	EXPECT(has_site(&grouped_targets[0], tables_both_b));
-	EXPECT(has_site(&grouped_targets[1], tables_both_a));
+	EXPECT(target_has_site(&grouped_targets[0], tables_both_b));
+	EXPECT(target_has_site(&grouped_targets[1], tables_both_a));
 	sdt_unregister_module(MODULE, false);
 	EXPECT(!grouped_targets[0].state && !grouped_targets[1].state);
 
@@ -523,7 +523,7 @@ static const char *tables_find_the_site_of_each_sdt_target(void)
 	fill_grouped_target(3, tables_to_d + 1);
 	EXPECT(!add_grouped_sites(2, 4));
 	for (i = 0; i < 4; i++)
-		EXPECT(has_site(&grouped_targets[i], tables_from_a));
+		EXPECT(target_has_site(&grouped_targets[i], tables_from_a));
 	return NULL;
 }
 
@@ -537,7 +537,7 @@ static const char *tables_treat_lone_sdt_sites_as_originals(void)
 	fill_grouped_site(2, tables_both_c);
 	fill_grouped_target(0, tables_both_c + 9);
 	EXPECT(!add_grouped_sites(3, 1));
-	EXPECT(has_site(&grouped_targets[0], tables_both_c));
+	EXPECT(target_has_site(&grouped_targets[0], tables_both_c));
 	state = grouped_targets[0].state;
 	EXPECT(!state->to_first && !state->to_next);
 	EXPECT(!state[-1].to_first && !state[-1].to_next);
@@ -607,7 +607,7 @@ static int register_note_table(unsigned int unarmable_notes)
 }
 
 /* Return true if a handler can be attached to a pattern.  Detach the handler again. */
-static bool can_attach(const char *pattern)
+static bool can_attach_to_pattern(const char *pattern)
 {
 	int err = sdt_attach(pattern, ignore_hit, NULL);
 
@@ -626,9 +626,9 @@ static const char *tables_refuse_patterns_of_unarmable_notes(void)
 	for (bad = 0; bad < 1 << NOTES; bad++) {
 		EXPECT(!register_note_table(bad));
 		for (i = 0; i < NOTES; i++)
-			EXPECT(can_attach(patterns[i]) == !(bad & 1 << i));
-		EXPECT(can_attach("tables:::grouped") == (bad != (1 << NOTES) - 1));
-		EXPECT(can_attach("tables:::another"));
+			EXPECT(can_attach_to_pattern(patterns[i]) == !(bad & 1 << i));
+		EXPECT(can_attach_to_pattern("tables:::grouped") == (bad != (1 << NOTES) - 1));
+		EXPECT(can_attach_to_pattern("tables:::another"));
 		sdt_unregister_module(MODULE, false);
 	}
 	return NULL;

@@ -85,7 +85,7 @@ unsigned long test_stop_threads(void)
 	return idle ? 0 : sum;
 }
 
-void test_wait_for_pass(void)
+void test_wait_until_threads_passed(void)
 {
 	unsigned long before;
 	unsigned int i;

@@ -176,7 +176,7 @@ static const char *check_traced_program_under_uprobes(void)
 }
 
 /* Store a breakpoint.  At the long nop, also store the four bytes behind it, as a uprobe does. */
-static bool store_breakpoint(pid_t child, u8 *addr)
+static bool store_breakpoint_in_child(pid_t child, u8 *addr)
 {
 	u8 bytes[sizeof(long)] = { KMARKERS_INT3, 1, 2, 3, 4 };
 	long word;
@@ -201,7 +201,7 @@ static int run_child_with_breakpoints(pid_t child)
 	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 		return -1;
 	for (i = 0; i < NR_BREAKPOINTS; i++)
-		if (!store_breakpoint(child, get_breakpoint_addr(i)))
+		if (!store_breakpoint_in_child(child, get_breakpoint_addr(i)))
 			return -1;
 	if (ptrace(PTRACE_CONT, child, 0, 0) || waitpid(child, &status, 0) != child)
 		return -1;
@@ -270,7 +270,7 @@ static struct {
 	unsigned long start;
 } text;
 
-static bool copy_text_of_file(void)
+static bool copy_text_of_program_file(void)
 {
 	const struct native_program *program = native_get_program();
 	const struct dl_phdr_info *info = &program->info;
@@ -304,7 +304,7 @@ static void free_text_copy(void)
  * bytes behind @addr.  Return true if native_remove_breakpoints() restores the copy.  Otherwise,
  * restore the copy, and set @changed if native_remove_breakpoints() has changed any byte.
  */
-static bool is_call_removed(const u8 *addr, unsigned int before, bool *changed)
+static bool is_uprobe_call_removed(const u8 *addr, unsigned int before, bool *changed)
 {
 	s32 distance = DISTANCE;
 	u8 *at = text.copy + ((unsigned long)addr - text.start), stored[LONGER_NOP];
@@ -332,13 +332,13 @@ static const char *traced_text_is_copied_without_uprobe_calls(void)
 {
 	bool changed = false;
 
-	EXPECT(copy_text_of_file());
-	EXPECT(!is_call_removed(traced_long_nop, 0, &changed));
+	EXPECT(copy_text_of_program_file());
+	EXPECT(!is_uprobe_call_removed(traced_long_nop, 0, &changed));
 	has_trampoline = true;
-	EXPECT(is_call_removed(traced_long_nop, 0, &changed));
-	EXPECT(is_call_removed(traced_longer_nop, LONGER_NOP - CALL_BYTES, &changed));
-	EXPECT(!is_call_removed(traced_short_nops, 0, &changed));
-	EXPECT(!is_call_removed(traced_mov, 0, &changed));
+	EXPECT(is_uprobe_call_removed(traced_long_nop, 0, &changed));
+	EXPECT(is_uprobe_call_removed(traced_longer_nop, LONGER_NOP - CALL_BYTES, &changed));
+	EXPECT(!is_uprobe_call_removed(traced_short_nops, 0, &changed));
+	EXPECT(!is_uprobe_call_removed(traced_mov, 0, &changed));
 	EXPECT(!changed);
 	return NULL;
 }

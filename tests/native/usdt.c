@@ -11,7 +11,7 @@
 volatile unsigned short server_request__start_semaphore __attribute__((section(".probes")));
 static int computed;
 
-static long compute_argument(int number)
+static long count_and_compute_argument(int number)
 {
 	computed++;
 	return number * 1000L;
@@ -20,7 +20,7 @@ static long compute_argument(int number)
 static void hit_probe(int number)
 {
 	if (__builtin_expect(server_request__start_semaphore, 0))
-		DTRACE_PROBE2(server, request__start, number, compute_argument(number));
+		DTRACE_PROBE2(server, request__start, number, count_and_compute_argument(number));
 }
 
 int main(void)

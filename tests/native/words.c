@@ -92,7 +92,7 @@ static const char *const no_control_lines[] = {
 	" disk trace", "disk  trace", "disk trace ",
 };
 
-static bool is_same_text(const char *a, const char *b)
+static bool are_texts_equal(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
@@ -109,8 +109,8 @@ static const char *words_parse_marker_commands(void)
 		strcpy(line, control_lines[i].line);
 		EXPECT(!marker_command_parse_line(line, &request));
 		EXPECT(request.verb == control_lines[i].verb);
-		EXPECT(is_same_text(request.object, control_lines[i].object));
-		EXPECT(is_same_text(request.name, control_lines[i].name));
+		EXPECT(are_texts_equal(request.object, control_lines[i].object));
+		EXPECT(are_texts_equal(request.name, control_lines[i].name));
 		EXPECT(!request.command == !(add || del));
 		EXPECT(!request.command ||
 		       (request.command->add == add && request.command->del == del));

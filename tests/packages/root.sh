@@ -88,9 +88,9 @@ print_package_state() {
 	dpkg-query -W -f '${db:Status-Abbrev}${Version}' kmarkers-dkms
 }
 
-# print_cpu_seconds BEFORE AFTER: print the CPU seconds of this script's child
+# print_cpu_seconds_of_children BEFORE AFTER: print the CPU seconds of this script's child
 # processes, from the files BEFORE and AFTER with output of "times"
-print_cpu_seconds() {
+print_cpu_seconds_of_children() {
 	cat "$1" "$2" | sed -n 's/[ms]/ /g; 2p; 4p' |
 		awk '{ worked = $1 * 60 + $2 + $3 * 60 + $4 - worked } END { print int(worked) }'
 }
@@ -101,9 +101,9 @@ build_module() {
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
 }
 
-# build_headers: for each installed header for modules, build a module that includes only
+# build_module_per_header: for each installed header for modules, build a module that includes only
 # this header
-build_headers() {
+build_module_per_header() {
 	objects='' headers=$(cd "$(pkg-config --variable=kmarkers kmarkers)/include" &&
 		grep -L '#error "include <' kmarkers/*.h linux/*.h | grep -v /user.h) || return
 	rm -rf /srv/each && mkdir /srv/each
@@ -198,7 +198,7 @@ start=$(date +%s)
 times >/tmp/before.times
 try "the installation succeeds when the disk has space" run_apt_get install /srv/packages/*.deb
 times >/tmp/after.times
-worked=$(print_cpu_seconds /tmp/before.times /tmp/after.times)
+worked=$(print_cpu_seconds_of_children /tmp/before.times /tmp/after.times)
 echo "# the installation took $(($(date +%s) - start)) s, CPU time $worked s"
 [ "$worked" -gt 0 ] && [ "$worked" -le "$PROCESSOR_SECONDS" ]
 result $? "the installation takes at most $PROCESSOR_SECONDS s of CPU time"

@@ -77,8 +77,8 @@ print_program_arguments() {
 	esac
 }
 
-# use_memcached: send commands to memcached, and shut it down
-use_memcached() {
+# send_memcached_commands: send commands to memcached, and shut it down
+send_memcached_commands() {
 	local line
 	for _ in {1..100}; do
 		{ exec 3<>/dev/tcp/127.0.0.1/11299; } 2>/dev/null && break
@@ -101,7 +101,7 @@ count_hits() {
 	for each; do
 		commands+=(-ex "break -probe-stap $each" -ex "ignore $((++nr)) 1000000000")
 	done
-	[[ $name != memcached ]] || use_memcached &
+	[[ $name != memcached ]] || send_memcached_commands &
 	# shellcheck disable=SC2046 # word splitting is intended
 	TCL_LIBRARY=$sources/library timeout 300 gdb -nx -batch "${commands[@]}" -ex run \
 		-ex "info breakpoints" --args "$program" $(print_program_arguments) </dev/null 2>"$work/gdb" |
@@ -109,8 +109,8 @@ count_hits() {
 			/already hit/ { print name[number], $4 }'
 }
 
-# list_hits PROGRAM: print the number of hits of each probe of the program
-list_hits() {
+# count_all_hits PROGRAM: print the number of hits of each probe of the program
+count_all_hits() {
 	local names
 	mapfile -t names < <(list_probes "$1" | awk '{ print $1 ":" $2 }' | sort -u)
 	count_hits "$1" "${names[@]}" | sort
@@ -135,7 +135,7 @@ for how in ours theirs; do
 	[[ $how != ours ]] || flags=-I$include
 	(build "$work/tree" "$flags")
 	list_probes "$work/tree/$(print_program_path)" >"$work/$how.probes"
-	list_hits "$work/tree/$(print_program_path)" >"$work/$how.hits"
+	count_all_hits "$work/tree/$(print_program_path)" >"$work/$how.hits"
 	rm -r "$work/tree"
 done
 wc -l <"$work/ours.probes" | sed "s/^/# $name: probes: /"

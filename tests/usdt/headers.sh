@@ -37,8 +37,8 @@ qemu)
 	;;
 esac
 
-# print_uses HEADER: print a use of each probe of a header, with numbers as arguments
-print_uses() {
+# print_probe_uses HEADER: print a use of each probe of a header, with numbers as arguments
+print_probe_uses() {
 	sed -n 's/^#define \([A-Za-z0-9_]*\)\((\(arg[0-9]*,\{0,1\} *\)*)\) *\\$/\1\2;/p' "$1" | sed 's/arg\([0-9]*\)/number + \1/g'
 }
 
@@ -46,7 +46,7 @@ nr=0
 for definitions in $(find . -name '*.d' | LC_ALL=C sort); do
 	header=${definitions%.d}_probes.h
 	dtrace "${options[@]}" -s "$definitions" -o "$header"
-	print_uses "$header" >uses
+	print_probe_uses "$header" >uses
 	nr=$((nr + $(wc -l <uses)))
 	{
 		printf '#include "%s"\nint main(int number, char **unused)\n{\n\t(void)unused;\n' "$header"

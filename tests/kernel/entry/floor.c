@@ -64,7 +64,7 @@ static void serialise_all_cpus(void)
 /*
  * Store the first bytes a second time, as the patcher does under emulators, which may miss a store.
  */
-static void store_first_bytes_again(u8 *first)
+static void rewrite_bytes_if_emulated(u8 *first)
 {
 	unsigned int i;
 
@@ -79,7 +79,7 @@ static void store_first_bytes_again(u8 *first)
 	}
 }
 
-static void store_first_bytes(u8 *first)
+static void rewrite_first_bytes(u8 *first)
 {
 	unsigned int i;
 
@@ -87,11 +87,11 @@ static void store_first_bytes(u8 *first)
 		WRITE_ONCE(first[i * MANY_BYTES], READ_ONCE(first[i * MANY_BYTES]));
 }
 
-static void store_all_bytes(u8 *first)
+static void rewrite_all_bytes(u8 *first)
 {
 	unsigned int i;
 
-	store_first_bytes(first);
+	rewrite_first_bytes(first);
 	serialise_all_cpus();
 	for (i = 0; i < MANY_FUNCTIONS; i++) {
 		u32 *tail = (u32 *)(first + i * MANY_BYTES + 1);
@@ -99,13 +99,13 @@ static void store_all_bytes(u8 *first)
 		WRITE_ONCE(*tail, READ_ONCE(*tail));
 	}
 	serialise_all_cpus();
-	store_first_bytes(first);
+	rewrite_first_bytes(first);
 	serialise_all_cpus();
-	store_first_bytes_again(first);
+	rewrite_bytes_if_emulated(first);
 }
 
 /* Map the pages of the functions a second time, writable, as the patcher does for a batch. */
-static void *map_functions(void)
+static void *map_functions_writable(void)
 {
 	static struct page *pages[PAGES];
 	unsigned long addr = (unsigned long)many_first & PAGE_MASK;
@@ -118,14 +118,14 @@ static void *map_functions(void)
 	return alias ? alias + offset_in_page(many_first) : NULL;
 }
 
-static int set_by_hand(const char *text, const struct kernel_param *unused)
+static int measure_stores_by_hand(const char *text, const struct kernel_param *unused)
 {
 	u64 start = ktime_get_ns();
-	void *first = map_functions();
+	void *first = map_functions_writable();
 
 	if (!first)
 		return -ENOMEM;
-	store_all_bytes(first);
+	rewrite_all_bytes(first);
 	vunmap((void *)((unsigned long)first & PAGE_MASK));
 	vm_unmap_aliases();
 	by_hand_us = div_u64(ktime_get_ns() - start, 1000);
@@ -133,7 +133,7 @@ static int set_by_hand(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops by_hand_ops = {
-	.set = set_by_hand,
+	.set = measure_stores_by_hand,
 };
 module_param_cb(by_hand, &by_hand_ops, NULL, 0200);
 MODULE_PARM_DESC(by_hand, "any value: store all bytes, with an IPI round after each pass");
@@ -146,7 +146,7 @@ static void spin_for_us(unsigned int us)
 		cpu_relax();
 }
 
-static int set_interrupt(const char *text, const struct kernel_param *unused)
+static int send_three_ipi_rounds(const char *text, const struct kernel_param *unused)
 {
 	unsigned int us, i;
 	int err = kstrtouint(text, 0, &us);
@@ -162,7 +162,7 @@ static int set_interrupt(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops interrupt_ops = {
-	.set = set_interrupt,
+	.set = send_three_ipi_rounds,
 };
 module_param_cb(interrupt, &interrupt_ops, NULL, 0200);
 MODULE_PARM_DESC(interrupt, "write N to send three rounds of IPIs, without a store, in N us");
@@ -229,7 +229,7 @@ static int stop_watcher_thread(void)
 	return 0;
 }
 
-static int set_watch(const char *text, const struct kernel_param *unused)
+static int switch_watcher_thread(const char *text, const struct kernel_param *unused)
 {
 	bool on;
 	int err = kstrtobool(text, &on);
@@ -238,7 +238,7 @@ static int set_watch(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops watch_ops = {
-	.set = set_watch,
+	.set = switch_watcher_thread,
 };
 module_param_cb(watch, &watch_ops, NULL, 0200);
 MODULE_PARM_DESC(watch, "1: start a real-time thread on another CPU that sets gap_ns; 0: stop it");

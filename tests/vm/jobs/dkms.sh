@@ -117,24 +117,24 @@ check_marked_modules() {
 	try "$package: its modules unload again" unload_files
 }
 
-# log_foreign begins|ends: write a line to the kernel's log. The host ignores faults that the
+# log_foreign_code begins|ends: write a line to the kernel's log. The host ignores faults that the
 # kernel logs between these two lines, because modules that do not use kmarkers cause these faults.
-log_foreign() {
+log_foreign_code() {
 	echo "<5>kmarkers-job: foreign code $1" >/dev/kmsg
 }
 
-# check_package: load and unload the package's unchanged modules; if that succeeds, test the
+# test_package_modules: load and unload the package's unchanged modules; if that succeeds, test the
 # modules with markers
-check_package() {
+test_package_modules() {
 	while read -r file; do
 		loaded "$(print_module_name "$file")" || insmod "/stock/$file"
 	done <"$dir/stock"
 	dmesg -c >/dev/null
-	log_foreign begins
+	log_foreign_code begins
 	load_files unmarked "$(cat "$dir/order")"
 	unload_files
 	unloaded=$?
-	log_foreign ends
+	log_foreign_code ends
 	if [ -n "$waiting" ]; then
 		skip "$package" "the init function of one of its modules does not end"
 	elif [ -z "$there" ]; then
@@ -156,7 +156,7 @@ try "the modules load" load_core
 for dir in /dkms/*; do
 	package=${dir##*/}
 	begin_suite "$package"
-	check_package
+	test_package_modules
 done
 begin_suite unload
 try "the modules unload" unload_core

@@ -23,14 +23,14 @@ run_step() {
 	echo "# step $name: exit code $code after $((SECONDS - began)) s"
 }
 
-# choose_accelerator: choose KVM or emulation as root, and print the choice
-choose_accelerator() {
+# print_chosen_accelerator: choose KVM or emulation as root, and print the choice
+print_chosen_accelerator() {
 	scripts/kmarkers vm accel --kernel "$kernel"
 }
 
 # force_kvm: choose KVM or fail
 force_kvm() {
-	KMARKERS_ACCEL=kvm choose_accelerator
+	KMARKERS_ACCEL=kvm print_chosen_accelerator
 }
 
 # as_user COMMAND...: run a command as a user who is not root
@@ -53,20 +53,20 @@ stop_qemu() {
 	pkill -STOP -f -- '-accel kvm'
 }
 
-# list_verdicts: print the stored verdicts about kernels
-list_verdicts() {
+# list_stored_verdicts: print the stored verdicts about kernels
+list_stored_verdicts() {
 	[[ ! -e $verdicts ]] || cat "$verdicts"
 }
 
 run_kvm-choice() {
 	mv /dev/kvm /dev/kvm.away
-	run_step absent choose_accelerator
+	run_step absent print_chosen_accelerator
 	run_step absent-forced force_kvm
 	: >/dev/kvm
 	run_step plain-file-forced force_kvm
 	rm /dev/kvm
 	mknod -m 666 /dev/kvm c 1 3
-	run_step other-device choose_accelerator
+	run_step other-device print_chosen_accelerator
 	run_step other-device-forced force_kvm
 	mv /dev/kvm.away /dev/kvm
 	chmod 0 /dev/kvm
@@ -79,9 +79,9 @@ run_kvm-choice() {
 	run_step time-out-forced force_kvm
 	kill $stopper
 	wait $stopper
-	run_step time-out-verdicts list_verdicts
-	run_step chosen choose_accelerator
-	run_step chosen-again choose_accelerator
+	run_step time-out-verdicts list_stored_verdicts
+	run_step chosen print_chosen_accelerator
+	run_step chosen-again print_chosen_accelerator
 }
 
 # write_guest_job: write the job of a test kernel, which runs suites with the shortest storms
@@ -114,9 +114,9 @@ copy_modules() {
 	done
 }
 
-# limit_bench BLOCKS: replace the Python interpreter that scripts/host runs by a script,
+# limit_bench_blocks BLOCKS: replace the Python interpreter that scripts/host runs by a script,
 # which limits each benchmark in the kernel to this number of blocks
-limit_bench() {
+limit_bench_blocks() {
 	rm -f build/venv/bin/python
 	cat >build/venv/bin/python <<-EOF
 		#!/bin/bash
@@ -198,7 +198,7 @@ run_bench-host() {
 	echo detach handle_mm_fault >$markers
 	run_step unloaded scripts/host -y unload
 	run_step no-module-left list_kmarkers_modules
-	limit_bench 8
+	limit_bench_blocks 8
 	run_step measured scripts/host -y -f bench
 	run_step measured-unloaded list_kmarkers_modules
 	cp results/local/latest/{env.json,report.html} "$output"
@@ -208,7 +208,7 @@ run_bench-host() {
 	run_step terminal-measured bench_in_terminal /tmp/sources y
 	run_step terminal-measured-unloaded list_kmarkers_modules
 	run_step terminal-report grep -o 'the kernel of a virtual machine, emulated' /tmp/sources/results/local/latest/report.html
-	limit_bench 20000
+	limit_bench_blocks 20000
 	run_step interrupted interrupt_bench
 	run_step interrupted-unloaded list_kmarkers_modules
 }
