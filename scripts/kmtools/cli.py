@@ -153,7 +153,7 @@ def main(words: Sequence[str] | None = None) -> int:
     name = find_command(words) or "kmarkers"
     try:
         if own:
-            streams.prepare_streams()
+            streams.prepare_standard_streams()
         with raise_interrupt_on_signals():
             known = name in COMMANDS
             code = (
@@ -171,7 +171,9 @@ def main(words: Sequence[str] | None = None) -> int:
         package = str(error.name).partition(".")[0]
         if package == "kmtools":
             raise
-        print_error(name, f"needs the Python package {package}: {find_package_remedy(package)}")
+        print_error(
+            name, f"needs the Python package {package}: {explain_package_installation(package)}"
+        )
         return UNABLE
     except OBSTACLES as error:
         print_error(name, explain_error(error))
@@ -180,7 +182,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 128 + int(error.args[0] if error.args else signal.SIGINT)
 
 
-def find_package_remedy(package: str) -> str:
+def explain_package_installation(package: str) -> str:
     """Return a text that tells the user how to install a missing Python package."""
     if INSTALLED:
         return f"install it, in Debian as python3-{DEBIAN_NAMES.get(package, package)}"

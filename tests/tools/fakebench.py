@@ -35,13 +35,13 @@ class Machine:
         self.trouble: dict[str, BaseException | Callable[[Path], None]] = {}
         self.release = "6.1.0-test"
         self.real_report = report.report_run
-        self.real_merge = collect.merge_run
+        self.real_merge = collect.merge_raw_folders
         monkeypatch.setattr(benchrun, "LOCAL", self.local)
         monkeypatch.setattr(bench, "ROOT", tmp_path)
         monkeypatch.setattr(commands, "ROOT", tmp_path)
         monkeypatch.setattr(bench, "run_measuring_step", self.record_packages_or_kmbench_step)
         monkeypatch.setattr(bench, "require_root", lambda _: self.record_step("root"))
-        monkeypatch.setattr(collect, "merge_run", self.record_collect_and_merge_run)
+        monkeypatch.setattr(collect, "merge_raw_folders", self.record_collect_and_merge_run)
         monkeypatch.setattr(report, "report_run", self.record_report_step)
         monkeypatch.setattr(bench, "build_modules", self.record_module_build)
         monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.record_step("fetch"))
@@ -99,7 +99,7 @@ class Machine:
     def record_collect_and_merge_run(
         self, run: Path, reader: collect.Reader
     ) -> list[collect.RawDir]:
-        """Record the step "collect", then call the real collect.merge_run()."""
+        """Record the step "collect", then call the real collect.merge_raw_folders()."""
         self.record_step("collect")
         return self.real_merge(run, reader=reader)
 

@@ -122,4 +122,6 @@ def test_first_handbook_page_names_the_commit(built_handbook: Path) -> None:
 def test_handbook_refuses_a_link_to_a_missing_file(tmp_path: Path) -> None:
     pages = handbook.Handbook(tmp_path)
     with pytest.raises(FailedError, match=r"patcher/absent\.c, which does not exist"):
-        pages.adapt_links(Path("Documentation/patcher.md"), "see [it](../patcher/absent.c)")
+        pages.adapt_links_to_handbook(
+            Path("Documentation/patcher.md"), "see [it](../patcher/absent.c)"
+        )

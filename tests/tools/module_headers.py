@@ -125,7 +125,7 @@ def list_headers_for_modules(installed_kmarkers: Path) -> list[str]:
     return names
 
 
-def build_client_modules(
+def build_modules_using_kmarkers(
     installed_kmarkers: Path, tmp_path: Path, source_texts: dict[str, str]
 ) -> None:
     """Build a module from each source text in `source_texts`, which is keyed by module name; fail
@@ -162,7 +162,7 @@ def test_each_module_header_compiles_in_its_own_module(
         texts[f"client{number}"] = (
             f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
         )
-    build_client_modules(installed_kmarkers, tmp_path, texts)
+    build_modules_using_kmarkers(installed_kmarkers, tmp_path, texts)
 
 
 def test_headers_compile_in_a_driver_with_conflicting_names(
@@ -181,7 +181,7 @@ def test_headers_compile_in_a_driver_with_conflicting_names(
         "before": f"{head}{DRIVER}{includes}{end}",
         "after": f"{head}{includes}{DRIVER}{end}",
     }
-    build_client_modules(installed_kmarkers, tmp_path, texts)
+    build_modules_using_kmarkers(installed_kmarkers, tmp_path, texts)
 
 
 def test_public_names_have_a_prefix_or_are_historical(installed_kmarkers: Path) -> None:

@@ -130,7 +130,7 @@ def test_module_built_in_two_directories_is_identical(tmp_path: Path) -> None:
     ]
     words = ["sh", "-c", script, "sh", f"/usr/lib/modules/{kernel.release}/build"]
     log = tmp_path / "twice.log"
-    code = chroot.run_in_chroot(unpack.get_suite_dir(kernel.suite), binds, words, log)
+    code = chroot.run_in_chroot(unpack.get_distro_suite_dir(kernel.suite), binds, words, log)
     assert code == 0, log.read_text()
 
 

@@ -59,7 +59,7 @@ def test_all_processes_of_aa_have_different_seeds(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(native, "measure_processes", record_seeds_and_write_samples)
     for number in (1, 2):
-        assert {result.benchmark for result in aa.measure_results(number, PLAN)} == set(
+        assert {result.benchmark for result in aa.measure_added_cost_results(number, PLAN)} == set(
             aa.HOTTEST_LOOPS
         )
     assert len(seeds) == len(set(seeds)) > 2
@@ -110,7 +110,7 @@ def run_check_aa(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
     """Run `kmarkers check aa` with the results `runs` in place of measurements; return the exit
     code."""
     measured = iter(runs)
-    monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
+    monkeypatch.setattr(aa, "measure_added_cost_results", lambda _number, _plan: next(measured))
     return main(["check", "aa", "-o", f"runs={len(runs)}"])
 
 
@@ -240,7 +240,7 @@ def test_aa_refuses_options_below_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
 ) -> None:
     """Numbers below 1 are refused before anything is measured."""
-    monkeypatch.setattr(aa, "judge_clone_runs", None)
+    monkeypatch.setattr(aa, "judge_aa_clone_runs", None)
     assert main(["check", "aa", "-o", "=".join(arguments)]) == 2
     assert (
         f"{arguments[0]}: '{arguments[1]}' is not a whole number above 0" in capsys.readouterr().err
@@ -255,7 +255,7 @@ def test_aa_prints_the_message_of_a_failed_run(
     def raise_failed_error(_runs: int, _plan: RunSettings) -> bool:
         raise FailedError("kmbench failed: no blocks")
 
-    monkeypatch.setattr(aa, "judge_clone_runs", raise_failed_error)
+    monkeypatch.setattr(aa, "judge_aa_clone_runs", raise_failed_error)
     assert main(["check", "aa"]) == 1
     assert "FAILED kmbench failed: no blocks" in capsys.readouterr().out
 
@@ -272,7 +272,7 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     measured = iter(
         [[replace_added_cost(result, delta) for result in here] for delta in (-0.07, 0.06)]
     )
-    monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
+    monkeypatch.setattr(aa, "measure_added_cost_results", lambda _number, _plan: next(measured))
     assert main(["check", name, "-o", "runs=2"]) == exit_code
 
 
@@ -348,8 +348,8 @@ def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
         ("empty-loop", "none-clone", 0.0, "slower"), ("getppid-quiet", "x", 1.0, "slower"),
     )  # fmt: skip
     assert aa.count_hot_loop_rows(rows) == (1, 2)
-    assert aa.judge_resolved_share([rows[3:]]) and capsys.readouterr().out == ""
-    assert not aa.judge_resolved_share([rows, rows[:1]])
+    assert aa.judge_share_of_rows_with_verdict([rows[3:]]) and capsys.readouterr().out == ""
+    assert not aa.judge_share_of_rows_with_verdict([rows, rows[:1]])
     assert (
         capsys.readouterr().out == "2 of 3 rows of hot loops are resolved (66.7%, at least 80%)\n"
     )
@@ -361,11 +361,11 @@ def test_clone_whose_difference_equals_its_margin_passes(
     rows = make_aa_results(
         ("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, "")
     )
-    assert aa.judge_clone_margins(rows)
+    assert aa.judge_aa_clone_margins(rows)
     cold = make_aa_results(("getppid-quiet", "none-clone", 9.0, ""))
-    assert aa.judge_clone_margins([*rows, *cold])
+    assert aa.judge_aa_clone_margins([*rows, *cold])
     capsys.readouterr()
-    assert not aa.judge_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
+    assert not aa.judge_aa_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
     assert capsys.readouterr().out.splitlines() == [
         "empty-loop none-clone: A/A difference -0.250 beyond margin 0.250",
         "1 of 3 A/A clones in hot loops are beyond their margin (allowed: 0)",
@@ -382,17 +382,17 @@ def test_up_to_5_percent_of_clones_may_be_slower_or_faster(
     """The printed line of each clone that is judged slower or faster has a mark."""
     words = ["slower", "faster"][:wrong] + ["equivalent"] * (every - wrong)
     rows = make_aa_results(*(("b", f"v{n}-clone", 0.0, word) for n, word in enumerate(words)))
-    monkeypatch.setattr(aa, "measure_results", lambda *_: rows)
-    assert aa.judge_clone_runs(1, PLAN) is passes
+    monkeypatch.setattr(aa, "measure_added_cost_results", lambda *_: rows)
+    assert aa.judge_aa_clone_runs(1, PLAN) is passes
     out = capsys.readouterr().out
     assert out.count("  <-- wrong\n") == wrong
     assert (
         f"{wrong} of {every} A/A clones slower or faster ({wrong / every:.1%}, at most 5%)" in out
     )
     assert f"run 1: b                     +0.000 [-0.100, +0.100]       {words[-1]}\n" in out
-    monkeypatch.setattr(aa, "measure_results", lambda *_: [])
+    monkeypatch.setattr(aa, "measure_added_cost_results", lambda *_: [])
     with pytest.raises(UnableError, match="no A/A clone was measured"):
-        aa.judge_clone_runs(1, PLAN)
+        aa.judge_aa_clone_runs(1, PLAN)
 
 
 @pytest.mark.parametrize(
@@ -435,9 +435,9 @@ def test_options_of_measurement_suites_set_runs_blocks_and_benchmarks(
         asked.extend(words)
         return name != "aa"
 
-    monkeypatch.setattr(aa, "judge_clone_runs", record_judge_arguments)
+    monkeypatch.setattr(aa, "judge_aa_clone_runs", record_judge_arguments)
     monkeypatch.setattr(neighbours, "judge_neighbours", record_judge_arguments)
-    monkeypatch.setattr(independent, "judge_site_cost", record_judge_arguments)
+    monkeypatch.setattr(independent, "judge_site_cost_agreement", record_judge_arguments)
     (suite,) = judges.make_requested_suites(SuiteRequest(options=options), [name])
     assert (suite.name, suite.usual, suite.loud) == (name, usual, True)
     tally = suite.run(Path("a.log"))

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs
 def system_with_kernel(laboratory: Path) -> Path:
     """Make the directory of an unpacked Debian suite, and a root directory with a kernel; return
     the root directory."""
-    unpack.get_suite_dir(SUITE).mkdir(parents=True)
+    unpack.get_distro_suite_dir(SUITE).mkdir(parents=True)
     root = laboratory / "system"
     headers = root / "usr" / "src" / "headers-9.9"
     modules = root / "usr" / "lib" / "modules" / "9.9-strange"

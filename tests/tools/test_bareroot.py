@@ -49,7 +49,7 @@ exit 1
 class TwoListsMirror:
     """A mirror with two source lists: with and without the security archive."""
 
-    def list_source_lists(self, suite: str) -> list[list[str]]:
+    def list_apt_source_lists(self, suite: str) -> list[list[str]]:
         """Return the two source lists."""
         return [[f"deb main {suite}", f"deb security {suite}"], [f"deb main {suite}"]]
 
@@ -102,11 +102,11 @@ def test_downloaded_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
     shared = tmp_path / "cache" / "packages"
     roots = [Root(tmp_path / name, shared, None) for name in ("first", "second")]
     for root in roots:
-        write_fake_packages(root.private_packages, f"{root.path.name}.deb")
+        write_fake_packages(root.private_package_dir, f"{root.path.name}.deb")
         write_fake_packages(root.path, "file")
-    assert roots[0].private_packages != roots[1].private_packages
+    assert roots[0].private_package_dir != roots[1].private_package_dir
     for root in roots:
-        root.remove_trees()
+        root.remove_root_and_overlay()
     assert sorted(p.name for p in shared.iterdir()) == ["first.deb", "second.deb"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache"]
 
@@ -114,7 +114,7 @@ def test_downloaded_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
 def test_root_without_a_cache_keeps_no_packages(tmp_path: Path) -> None:
     root = Root(tmp_path / "root", None, None)
     write_fake_packages(root.path, "file")
-    root.remove_trees()
+    root.remove_root_and_overlay()
     assert not list(tmp_path.iterdir())
 
 
@@ -300,9 +300,9 @@ def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
     root = bareroot.unpack_debian_root("a", path, True)
     assert root == Root(path, shared, cache)
     assert sorted(p.name for p in shared.iterdir()) == ["first.deb", "second.deb"]
-    names = sorted(p.name for p in root.private_packages.iterdir())
+    names = sorted(p.name for p in root.private_package_dir.iterdir())
     assert names == ["first.deb", "partial", "second.deb"]
-    assert (root.private_packages / "partial").is_dir()
+    assert (root.private_package_dir / "partial").is_dir()
     assert sorted(p.name for p in path.iterdir()) == ["dev", "etc", "home", "proc", "srv", "sys"]
 
 

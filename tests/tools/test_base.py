@@ -110,12 +110,12 @@ def test_only_hyphens_before_numbers_become_minus_signs() -> None:
 
 @pytest.mark.parametrize("char", [*"\0\b\v\f\x0e\x1f\x7f\ud800\uffff"])
 def test_characters_that_xml_forbids_become_question_marks(char: str) -> None:
-    assert text.replace_forbidden_chars(f"a{char}b") == "a?b"
+    assert text.replace_chars_forbidden_in_html(f"a{char}b") == "a?b"
 
 
 def test_characters_that_xml_allows_are_kept() -> None:
     allowed = "\t\n\r ~\x80é\ud7ff\ue000\ufffd\U0001f600"
-    assert text.replace_forbidden_chars(allowed) == allowed
+    assert text.replace_chars_forbidden_in_html(allowed) == allowed
 
 
 def test_output_to_a_pipe_has_100_columns_without_columns_variable(

@@ -240,7 +240,7 @@ def test_without_numpy_a_line_tells_how_to_make_the_report(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "report_run", machine.real_report)
-    monkeypatch.setattr(report, "has_package", lambda name: False)
+    monkeypatch.setattr(report, "has_python_package", lambda name: False)
     assert machine.run_bench() == 2
     said = capsys.readouterr()
     assert "apt-get install python3-numpy" in said.err

@@ -476,7 +476,7 @@ def test_closed_bench_progress_pipe_does_not_end_the_run(machine: Machine, tmp_p
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1h", 3600)])
 def test_time_budget_is_parsed_with_units(text: str, seconds: int) -> None:
-    assert choice.parse_budget(text) == seconds
+    assert choice.parse_time_budget(text) == seconds
 
 
 def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
@@ -525,18 +525,18 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parse", "text", "value"),
     [
-        (choice.parse_blocks, "1", 1),
-        (choice.parse_blocks, "100000", 100_000),
+        (choice.parse_block_count, "1", 1),
+        (choice.parse_block_count, "100000", 100_000),
         (choice.parse_seed, "0", 0),
         (choice.parse_seed, "4294967295", 4_294_967_295),
         (choice.parse_seed, "4294967296", None),
-        (choice.parse_blocks, "\u0663", None),
-        (choice.parse_blocks, "", None),
-        (choice.parse_budget, "999999h", 3_599_996_400),
-        (choice.parse_budget, "1000000", None),
-        (choice.parse_budget, "1", 1),
-        (choice.parse_budget, "0m", None),
-        (choice.parse_budget, "m", None),
+        (choice.parse_block_count, "\u0663", None),
+        (choice.parse_block_count, "", None),
+        (choice.parse_time_budget, "999999h", 3_599_996_400),
+        (choice.parse_time_budget, "1000000", None),
+        (choice.parse_time_budget, "1", 1),
+        (choice.parse_time_budget, "0m", None),
+        (choice.parse_time_budget, "m", None),
     ],
 )
 def test_option_values_are_accepted_up_to_their_limits(
@@ -611,10 +611,10 @@ def test_samples_of_baseline_and_clone_are_kept_with_chosen_variants(
 
 def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
     """The variants of a benchmark may be in several lines of benchmarks.csv."""
-    assert benchmark_names.get_benchmark_space("native") == "native"
-    assert {benchmark_names.get_benchmark_space(tier) for tier in ("vm", "icount", "metal")} == {
-        "kernel"
-    }
+    assert benchmark_names.get_kernel_or_native_space("native") == "native"
+    assert {
+        benchmark_names.get_kernel_or_native_space(tier) for tier in ("vm", "icount", "metal")
+    } == {"kernel"}
     there = {"loop": ["none", "x"], "other": ["x", "z"]}
     for benchmarks, variants in ((["l*"], ["x", "no*"]), ([], ["z"]), (["o*", "l*"], ["none"])):
         benchmark_names.require_patterns_match(there, benchmarks, variants, "vm")

@@ -71,7 +71,7 @@ def test_collect_restores_the_samples_of_a_run(
     (run,) = machine.list_runs()
     samples = (run / "samples.csv").read_text()
     (run / "samples.csv").unlink()
-    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    monkeypatch.setattr(collect, "merge_raw_folders", machine.real_merge)
     assert main(["collect", str(run)]) == 0
     assert (run / "samples.csv").read_text() == samples and read_sampled_tiers(run) == list(TIERS)
 
@@ -83,7 +83,7 @@ def test_collect_with_raw_is_refused_for_a_run_of_bench(
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     samples = (run / "samples.csv").read_text()
-    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    monkeypatch.setattr(collect, "merge_raw_folders", machine.real_merge)
     assert main(["collect", str(run), "--raw", f"vm={run}/raw/vm"]) == 1
     assert f"{run}: this run was made by `kmarkers bench`: collect" in capsys.readouterr().err
     assert (run / "samples.csv").read_text() == samples
@@ -97,7 +97,7 @@ def test_collected_run_has_no_results_of_earlier_samples(
     (run,) = machine.list_runs()
     for name in ("summary.json", "report.html"):
         (run / name).touch()
-    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    monkeypatch.setattr(collect, "merge_raw_folders", machine.real_merge)
     assert main(["collect", str(run)]) == 0
     assert not {"summary.json", "report.html"} & set(os.listdir(run))
 
@@ -110,7 +110,7 @@ def test_collected_run_describes_the_machine_and_the_sources_that_were_measured(
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     before = json.loads((run / "env.json").read_text())
-    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    monkeypatch.setattr(collect, "merge_raw_folders", machine.real_merge)
     other = {**hostenv.describe_host(), "date": "then", "source": {"commit": "new", "dirty": True}}
     monkeypatch.setattr(hostenv, "describe_host", lambda: dict(other))
     assert main(["collect", str(run)]) == 0

@@ -124,7 +124,7 @@ def test_buffer_is_too_small_up_to_eight_times_the_cache_size(
     benchmark: str, variant: str, buffer: str, cache: str, expected: str
 ) -> None:
     tier = make_tier(cold_buffer_bytes=buffer, last_cache_bytes=cache)
-    found = caches.describe_small_buffer(tier, benchmark, variant)
+    found = caches.describe_too_small_buffer(tier, benchmark, variant)
     assert found.startswith(f"its buffer has {expected}" if expected else "") and bool(
         found
     ) == bool(expected)

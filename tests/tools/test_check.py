@@ -35,7 +35,7 @@ e s linux-source-1        host debug:kasan
 def replace_kernels_txt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace kernels.txt by a list with kernels of every role, all of which can be booted."""
     monkeypatch.setattr(
-        catalogue, "load_kernel_entries", lambda: catalogue.parse_catalogue(KERNELS)
+        catalogue, "load_kernel_entries", lambda: catalogue.parse_kernel_catalogue(KERNELS)
     )
     monkeypatch.setattr(
         "kmtools.suites.kernelsuite.make_boot_obstacle_finder", lambda kernel: find_no_obstacle
@@ -85,7 +85,7 @@ def test_two_processes_share_suites_evenly(set_name: str, tmp_path: Path) -> Non
         lane = ends.index(min(ends))
         if ended := running[lane]:
             pool.mark_suite_as_ended(ended)
-        running[lane] = taken = pool.take_suite(lambda: False)
+        running[lane] = taken = pool.take_next_suite(lambda: False)
         if not taken:
             break
         ends[lane] += durations[suites.index(taken)]
@@ -102,13 +102,13 @@ def test_suite_starts_after_its_prerequisite_suite_has_ended(tmp_path: Path) -> 
         Suite("short", lambda log: Tally(), usual=1),
     ]
     pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
-    first, second = pool.take_suite(lambda: True), pool.take_suite(lambda: True)
+    first, second = pool.take_next_suite(lambda: True), pool.take_next_suite(lambda: True)
     assert first and second and (first.name, second.name) == ("short", "alone")
     assert pool.estimate_seconds_left(second, 2) == 141 / 2
     pool.mark_suite_as_ended(first)
-    third = pool.take_suite(lambda: True)
+    third = pool.take_next_suite(lambda: True)
     assert third and third.name == "long"
-    assert pool.take_suite(lambda: True) is None
+    assert pool.take_next_suite(lambda: True) is None
 
 
 @pytest.mark.parametrize(

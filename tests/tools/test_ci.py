@@ -118,7 +118,7 @@ def test_each_part_of_ci_test_runs_setup_and_tests(tmp_path: Path) -> None:
         )
         return done.returncode, done.stdout
 
-    default = catalogue.parse_catalogue((ROOT / "kernels.txt").read_text())[0].name
+    default = catalogue.parse_kernel_catalogue((ROOT / "kernels.txt").read_text())[0].name
     for words, option, test in (
         (["lint"], "--lint", "lint"),
         (["native"], "--native", "native"),

@@ -238,11 +238,11 @@ def test_kernel_of_a_tier_is_read_from_env_then_from_vm_json(
     (tmp_path / "vm.json").write_text(json.dumps(vm))
     if kernel is None:
         with pytest.raises(RunError, match="env: line kernel=RELEASE is missing"):
-            collect.read_raw_tier("vm", tmp_path)
+            collect.read_tier_of_raw_folder("vm", tmp_path)
     else:
-        assert collect.read_raw_tier("vm", tmp_path).kernel == kernel
+        assert collect.read_tier_of_raw_folder("vm", tmp_path).kernel == kernel
     with pytest.raises(RunError, match="none: not a directory"):
-        collect.read_raw_tier("vm", tmp_path / "none")
+        collect.read_tier_of_raw_folder("vm", tmp_path / "none")
 
 
 ROW = "b,{},{},0,{},0,1,{},ticks,,"
@@ -365,7 +365,7 @@ def test_entry_of_a_tier_counts_processes_windows_and_flags(
         row._replace(flags=("preempted", "migrated") if index < 3 else ())
         for index, row in enumerate(second.rows)
     ]
-    entry = collect.make_tier_entry(second)
+    entry = collect.make_env_tier_entry(second)
     names = (
         "tier",
         "processes",
@@ -378,7 +378,7 @@ def test_entry_of_a_tier_counts_processes_windows_and_flags(
     assert [entry[name] for name in names] == ["metal", 2, 24, 3, 0, "7", None]
     assert entry["counters"] == [] and entry["env"]["kernel"] == "6.12.0-test"
     second.tier = replace(second.tier, vm={"accel": "kvm"})
-    assert collect.make_tier_entry(second)["vm"] == {"accel": "kvm"}
+    assert collect.make_env_tier_entry(second)["vm"] == {"accel": "kvm"}
     collect.print_window_totals(Path("run"), [first])
     collect.print_window_totals(Path("run"), [first, second])
     assert capsys.readouterr().out == "run: 12 windows, 1 tier\nrun: 36 windows, 2 tiers\n"
@@ -429,7 +429,7 @@ def test_tiers_are_sorted_by_environment_and_kernel() -> None:
     ]  # fmt: skip
     assert [tier.windows for tier in found] == [None] * 3 + [7] + [None] * 2
     assert [tier.exact for tier in found] == [False] * 5 + [True]
-    assert [*map(rundir.get_tier_order, ("native", "icount", "cloud"))] == [0, 3, 4]
+    assert [*map(rundir.get_tier_table_position, ("native", "icount", "cloud"))] == [0, 3, 4]
     with pytest.raises(
         RunError, match=r"unknown tier 'cloud'; the tiers are native, metal, vm, icount"
     ):

@@ -364,13 +364,13 @@ def test_macro_prints_a_margin_for_rounds_only(
 ) -> None:
     table = [["a", "b", "c", "d", "e", "f", "g"], ["11", "22", "33", "44", "55", "66", "77"]]
     monkeypatch.setattr(analysed_rounds, "make_added_time_table", lambda times: table)
-    macro.print_comparisons(make_one_second_times("a 1 1"))
+    macro.print_time_comparisons(make_one_second_times("a 1 1"))
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "a   b    c   d   e   f  g", "11  22  33  44  55  66  77",
         f"margin: {analysed_rounds.MARGIN:g} % of the time that COMMAND takes in the state off",
     ]  # fmt: skip
-    macro.print_comparisons(make_one_second_times("a 1"))
+    macro.print_time_comparisons(make_one_second_times("a 1"))
     assert "margin" not in capsys.readouterr().out
 
 
@@ -485,9 +485,9 @@ def test_rates_refuses_a_figure_of_unknown_format(
     monkeypatch.setattr(rates, "compute_mechanism_costs", lambda *args: ["costs"])
     monkeypatch.setattr(rates, "make_rate_charts", lambda found: f"chart of {found}")
     monkeypatch.setattr(rates, "render_rates_text", lambda found, rate: f"{found} at {rate}")
-    monkeypatch.setattr(f"{library}.find_drawing_fault", lambda: "no ink" if expected else "")
+    monkeypatch.setattr(f"{library}.find_matplotlib_fault", lambda: "no ink" if expected else "")
     monkeypatch.setattr(
-        f"{library}.import_canvas",
+        f"{library}.import_canvas_module",
         lambda: SimpleNamespace(render_figure_file=render_charts_as_text),
     )
     assert main(["rates", ".", *arguments]) == (UNABLE if expected else DONE)
@@ -813,9 +813,9 @@ def test_collect_keeps_fetched_samples_only_if_all_checks_pass(
 
     monkeypatch.setattr(fetch, "fetch_archive", fetch_samples)
     monkeypatch.setattr(fetch, "fetch_from_source", fetch_samples)
-    monkeypatch.setattr(collect, "merge_run", fail_first_merge)
+    monkeypatch.setattr(collect, "merge_raw_folders", fail_first_merge)
     monkeypatch.setattr(collect, "print_window_totals", lambda *args: None)
-    monkeypatch.setattr(run, "store_estimates_with_numpy", lambda path: None)
+    monkeypatch.setattr(run, "store_estimates_if_numpy_installed", lambda path: None)
     words = ["--from", "metal=debugfs", "--archive", "vm=a.tar", "--raw", "native=n"]
     assert main(["collect", str(tmp_path), *words]) == BAD
     assert not (tmp_path / "raw").exists()

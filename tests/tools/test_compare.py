@@ -331,7 +331,7 @@ def test_omitted_texts_of_a_comparison_are_counted(
 ) -> None:
     """The first text is always printed. The last of the allowed lines is for the number of omitted
     texts, or for the last text. LONG_TEXT has 95 characters; 13 words fit in a line of 80."""
-    made = changetext.wrap_texts_to_limit(texts, most_lines)
+    made = changetext.wrap_texts_to_line_limit(texts, most_lines)
     assert [line.strip() for line in made] == lines
 
 
@@ -417,7 +417,9 @@ def test_row_with_large_numbers_fits_without_truncation() -> None:
         make_run_of_one_row(row), make_run_of_one_row(row, layouts={0: 1.0, 1: 1.9})
     )
     assert change.interval.half_width > 500
-    shown = changetext.make_row_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
+    shown = changetext.make_change_cells(
+        replace(change, note=" ".join(["a note of many words"] * 5))
+    )
     lines = changetext.format_rows_by_benchmark([shown])
     assert max(map(len, lines)) <= changetext.WIDTH and len(lines) > 5
     said = " ".join(" ".join(lines).split())
@@ -579,9 +581,9 @@ def test_relative_change_of_a_count_agrees_with_a_computation_by_hand(
 ) -> None:  # fmt: skip
     row = replace(make_timed_row([]), kind=EXACT)
     a, b = (replace(row, cost=lo, lo=lo, hi=hi) for lo, hi in (before, after))
-    found = changes.compare_exact_counts(a, b)
+    found = changes.compute_exact_count_change(a, b)
     assert (found[0], found[1], found[3]) == (percent, Interval(*ends), note)
-    assert math.isnan(changes.compare_exact_counts(replace(a, cost=0.0), b)[0])
+    assert math.isnan(changes.compute_exact_count_change(replace(a, cost=0.0), b)[0])
 
 
 @pytest.mark.parametrize(
@@ -1180,7 +1182,7 @@ def test_rows_of_a_comparison_are_shown_up_to_a_line_limit() -> None:
     rows are omitted."""
     rows = [make_row_change(f"v{n}", float(n if n % 2 else -n), SLOWER) for n in range(1, 11)]
     shown = {
-        most: [line.split()[0] for line in changetext.render_rows_to_limit(rows, most)[4:]]
+        most: [line.split()[0] for line in changetext.render_rows_to_line_limit(rows, most)[4:]]
         for most in (99, 13, 12, 6, 0)
     }
     largest = [f"v{n}" for n in range(3, 11)]
@@ -1188,11 +1190,11 @@ def test_rows_of_a_comparison_are_shown_up_to_a_line_limit() -> None:
         99: [*largest, "and"], 13: [*largest, "and"], 12: [*largest[1:], "and"],
         6: ["v10", "and"], 0: ["v10", "and"],
     }  # fmt: skip
-    assert changetext.render_rows_to_limit(rows, 6)[-1] == (
+    assert changetext.render_rows_to_line_limit(rows, 6)[-1] == (
         "and 9 more rows that changed less; --all shows them"
     )
-    assert len(changetext.render_rows_to_limit(rows[:2], 6)) == 6
-    assert changetext.render_rows_to_limit([], 99) == []
+    assert len(changetext.render_rows_to_line_limit(rows[:2], 6)) == 6
+    assert changetext.render_rows_to_line_limit([], 99) == []
     unknown = [replace(row, percent=None) for row in rows[:2]]
     assert changetext.select_most_changed([*unknown, rows[0]], 1) == [rows[0]]
     order = [rows[3], replace(rows[0], percent=math.nan), rows[9], rows[5]]
@@ -1273,7 +1275,7 @@ def test_head_of_a_comparison_has_at_most_seven_remarks(count: int, shown: int) 
     pair = RunPair(ComparedRun("a", {}, (), grades=grades), ComparedRun("b", {}, ()), rows)
     found = Comparison([pair], 0.1, frozenset())
     for everything in (False, True):
-        lines = changetext.make_pair_head(found, pair, everything)
+        lines = changetext.make_run_pair_head(found, pair, everything)
         kept = count if everything else shown
         more = [f"and {count - kept} more; --all shows them"] * (kept < count)
         assert [line for line in lines if ": grade " in line] == [

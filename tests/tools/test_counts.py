@@ -65,10 +65,10 @@ def test_suite_counts_fails_if_a_published_number_is_not_repeated() -> None:
     is exempt, because its benchmark needs a second CPU."""
     tally = Tally()
     counts.judge_repeated_published_measurements({}, tally)
-    named = set(published.find_missing_successors(set(), "kernel"))
+    named = set(published.find_missing_successor_variants(set(), "kernel"))
     apart = {name for name in named if name.startswith(counts.NEEDS_TWO)}
     assert apart == {"arm-stall:stop-machine-stall"}
-    assert len(tally.failed) == len(published.find_missing_successors(set(), "kernel")) - 1
+    assert len(tally.failed) == len(published.find_missing_successor_variants(set(), "kernel")) - 1
 
 
 # Each block has three windows with these numbers of passes.
@@ -89,38 +89,38 @@ def make_counted_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
 
 @pytest.mark.parametrize("longer", ["cc-c", "ccca", "abca", "bbcb", "----"])
 def test_instructions_of_a_full_ring_buffer_page_are_not_counted(longer: str) -> None:
-    assert counts.find_common_slopes(make_counted_blocks(576, longer)) == {576}
+    assert counts.find_slopes_in_every_block(make_counted_blocks(576, longer)) == {576}
 
 
 def test_blocks_with_different_slopes_have_no_common_slope() -> None:
     """If no slope (instructions per pass) occurs in all blocks, there is no common slope. Blocks of
     two windows are ignored."""
     assert (
-        counts.find_common_slopes(
+        counts.find_slopes_in_every_block(
             [*make_counted_blocks(576, "---"), *make_counted_blocks(900, "-")]
         )
         == set()
     )
     assert (
-        counts.find_common_slopes([block[:2] for block in make_counted_blocks(576, "aaaa")])
+        counts.find_slopes_in_every_block([block[:2] for block in make_counted_blocks(576, "aaaa")])
         == set()
     )
     flagged = [
         block[1:] if i == 3 else block for i, block in enumerate(make_counted_blocks(576, "cccc"))
     ]
-    assert 576 in counts.find_common_slopes(flagged)
+    assert 576 in counts.find_slopes_in_every_block(flagged)
     random = Random(1)
     for _ in range(1000):
         noise = [[(n, 576 * n + random.randrange(26)) for n in PASSES] for _ in range(4)]
-        assert not counts.find_common_slopes(noise) - {576}
+        assert not counts.find_slopes_in_every_block(noise) - {576}
 
 
 def test_only_the_true_slope_is_common_to_two_boots() -> None:
     """If the same window is longer in all blocks of a boot, the three pairs of windows give three
     slopes, each common to all blocks. Only the true slope is common to two boots."""
-    first = counts.find_common_slopes(make_counted_blocks(576, "cccc"))
+    first = counts.find_slopes_in_every_block(make_counted_blocks(576, "cccc"))
     assert len(first) == 3
-    assert first & counts.find_common_slopes(make_counted_blocks(576, "aaaa")) == {576}
+    assert first & counts.find_slopes_in_every_block(make_counted_blocks(576, "aaaa")) == {576}
 
 
 def judge_marker_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
@@ -130,10 +130,10 @@ def judge_marker_events(marker: tuple[str, str], event: tuple[str, str], cost: i
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}
-        found["marker-enabled", "marker-event"] = counts.find_common_slopes(
+        found["marker-enabled", "marker-event"] = counts.find_slopes_in_every_block(
             make_counted_blocks(cost, longer)
         )
-        found["marker-enabled", "trace-event"] = counts.find_common_slopes(
+        found["marker-enabled", "trace-event"] = counts.find_slopes_in_every_block(
             make_counted_blocks(595, peer_longer)
         )
         boots.append(found)

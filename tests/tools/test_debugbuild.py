@@ -84,7 +84,7 @@ def test_base_configuration_depends_on_the_role(
     entry = Entry("k-built", "s", "linux-source-1", "emulator", role)
     kernel = kernels.ensure_kernel_is_unpacked(entry)
     assert builder.configured == [begins_with]
-    parts = [file.read_text() for file in debugkernel.list_config_fragments(entry)]
+    parts = [file.read_text() for file in debugkernel.list_config_fragment_files(entry)]
     assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
 
 

@@ -36,7 +36,7 @@ def test_debug_kernel_is_rebuilt_after_a_change_of_options_or_source(
     (tmp_path / "qemu/emulator").mkdir(parents=True)
     wanted = tmp_path / "wanted"
     wanted.write_text("CONFIG_A=y\n")
-    monkeypatch.setattr(debugkernel, "list_config_fragments", lambda entry: [wanted])
+    monkeypatch.setattr(debugkernel, "list_config_fragment_files", lambda entry: [wanted])
     tree = catalogue.get_kernel_dir("k")
     (tree / "boot").mkdir(parents=True)
     catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save_kernel_record(tree)
@@ -86,14 +86,16 @@ def test_every_debug_kind_has_kernel_parameters_and_a_fragment() -> None:
 
 def test_every_debug_kernel_has_its_configuration_fragments() -> None:
     for entry in DEBUG_KERNELS + UPSTREAM_KERNELS:
-        wanted = debugkernel.read_config_options(debugkernel.list_config_fragments(entry))
+        wanted = debugkernel.read_config_options(debugkernel.list_config_fragment_files(entry))
         assert wanted["CONFIG_MODULES"] == "y"
 
 
 def test_every_gating_kernel_has_an_upstream_build() -> None:
     stable = {entry.name for entry in catalogue.load_kernel_entries() if entry.role == "gates"}
     assert {entry.name for entry in UPSTREAM_KERNELS} == {f"{name}-upstream" for name in stable}
-    assert all(debugkernel.list_config_fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
+    assert all(
+        debugkernel.list_config_fragment_files(entry)[1:] == [] for entry in UPSTREAM_KERNELS
+    )
 
 
 def test_invalid_source_archive_raises_an_error(tmp_path: Path) -> None:

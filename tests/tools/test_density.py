@@ -167,7 +167,7 @@ def test_lines_in_the_figure_of_sites_are_as_long_as_intervals() -> None:
     ]
     (panel,) = panels.make_site_panels(costs)
     axis = panel.axis
-    ends = [(axis.clamp_value(row.lo), axis.clamp_value(row.hi)) for row in panel.rows]
+    ends = [(axis.clamp_to_axis(row.lo), axis.clamp_to_axis(row.hi)) for row in panel.rows]
     assert axis.low < ends[0][0] < ends[0][1] < axis.high
     assert ends[1] == (axis.low, axis.high), "the line of an unbounded interval must span the axis"
     assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500, unbounded"]

@@ -59,7 +59,7 @@ def test_disturbance_is_the_difference_of_two_snapshots() -> None:
         before, CounterSnapshot(9.0, {1: busy}, {1: 12}, CHILDREN), 1
     )
     assert (found["steal_seconds"], found["others_seconds"], found["interrupts"]) == (0.5, 4.0, 7)
-    assert disturbance.format_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
+    assert disturbance.format_counter_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
 
 
 def make_resource_usage(**fields: float) -> Any:
@@ -157,7 +157,7 @@ def test_time_asleep_above_half_a_second_is_a_suspend(grown: float, suspended: b
 def test_disturbance_counters_have_two_decimals_and_all_digits() -> None:
     counters = {"seconds": 12.3456, "interrupts": 1234567890, "switches": 0.004}
     lines = "seconds=12.35\ninterrupts=1234567890\nswitches=0\n"
-    assert disturbance.format_env_lines(counters) == lines
+    assert disturbance.format_counter_env_lines(counters) == lines
     envs = [{"seconds": "0.125", "interrupts": "1234567890", "page_faults": "x"}] * 3
     sums = {"seconds": "0.38", "interrupts": "3703703670"}
     assert disturbance.sum_disturbance_counters([*envs]) == sums
@@ -216,7 +216,7 @@ def make_late_window(
 
 
 def count_late_windows(windows: list[Sample], khz: float | None = 2_500_000) -> int:
-    return sum(one.late for one in lateness.find_late_windows(windows, khz).values())
+    return sum(one.late for one in lateness.compute_lateness_by_variant(windows, khz).values())
 
 
 @pytest.mark.parametrize(
@@ -292,22 +292,24 @@ def test_late_windows_are_found_by_variant_and_benchmark() -> None:
     windows += [make_late_window(value, block=2, variant="a") for value in (13_000, 20_000, 10_000)]
     windows += [make_late_window(value, block=7, variant="b") for value in (15_000, 10_000)]
     windows += [make_late_window(99_000, ("preempted",), block=2, variant=name) for name in "bc"]
-    found = lateness.find_late_windows(windows, 2_500_000)
+    found = lateness.compute_lateness_by_variant(windows, 2_500_000)
     whole = (3 / 17, 1.5, 2 / 3)
     assert found == {
         "a": Lateness(2, frozenset({2}), *whole),
         "b": Lateness(1, frozenset({7}), *whole),
         "c": Lateness(0, frozenset(), *whole),
     }
-    assert lateness.join_late_blocks(found.values()) == {2, 7}
-    assert lateness.find_late_windows(windows[:5], 1.0) == dict.fromkeys("ab", lateness.NOT_LATE)
+    assert lateness.collect_late_blocks_of_variants(found.values()) == {2, 7}
+    assert lateness.compute_lateness_by_variant(windows[:5], 1.0) == dict.fromkeys(
+        "ab", lateness.NOT_LATE
+    )
 
 
 def test_ratio_of_late_windows_is_finite_if_usual_windows_take_no_tick() -> None:
     """On a clock with large steps, most windows of a few passes take no tick. summary.json would
     have no number for an infinite ratio, and would be refused when it is read."""
     windows = [make_late_window(value) for value in (0, 0, 0, 0, 9000)]
-    assert lateness.find_late_windows(windows, 2_500_000)["v"].ratio == 9000
+    assert lateness.compute_lateness_by_variant(windows, 2_500_000)["v"].ratio == 9000
 
 
 def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
@@ -399,7 +401,7 @@ QUIET = {"seconds": "100", "steal_seconds": "0", "others_seconds": "0", "interru
 def test_likely_cause_of_late_windows_is_named(
     env: dict[str, str], windows: list[Sample], spread: float, expected: str, remedy: str
 ) -> None:
-    found = lateness.find_late_windows(windows, 2_500_000)["a"]
+    found = lateness.compute_lateness_by_variant(windows, 2_500_000)["a"]
     cause = lateness.find_lateness_cause({**QUIET, **env}, found, spread)
     assert expected in cause.words and remedy in cause.remedy
     caveat = lateness.describe_late_windows({**QUIET, **env}, found, spread)
@@ -428,7 +430,9 @@ def test_late_blocks_widen_the_cost_interval() -> None:
     samples = latewindows.simulate_late_windows(5, latewindows.Disturbance(0.25, 10, 2.0))
     results = compute_results(samples, [replace(make_tier(tsc_khz="2600000"), kernel="k")])
     found = {result.variant: result for result in results}["large"]
-    late = lateness.join_late_blocks(r.late for r in results if r.variant in ("base", "large"))
+    late = lateness.collect_late_blocks_of_variants(
+        r.late for r in results if r.variant in ("base", "large")
+    )
     others = [one for one in found.deltas if one.block not in late]
     quiet = location.estimate_series_location(others, found.resolution)
     every = location.estimate_series_location(found.deltas, found.resolution)

@@ -137,7 +137,9 @@ def test_table_is_replaced_by_a_hint_if_it_does_not_fit(
 def test_report_without_matplotlib_has_costs_and_package_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "find_drawing_fault", lambda: "apt-get install python3-matplotlib")
+    monkeypatch.setattr(
+        library, "find_matplotlib_fault", lambda: "apt-get install python3-matplotlib"
+    )
     run = make_run_of_tier(tmp_path)
     capsys.readouterr()
     assert main(["report", str(run)]) == 0
@@ -215,7 +217,7 @@ def test_child_process_survives_a_closed_pipe() -> None:
     """A child process, such as a build, must not be killed by SIGPIPE."""
     program = (
         "import subprocess, sys; from kmtools.base import streams;"
-        "streams.prepare_streams();"
+        "streams.prepare_standard_streams();"
         "sys.stdin.readline(); print('x', flush=True); print('y', flush=True);"
         "sys.exit(subprocess.call(['sh', '-c', 'echo z && exit 7']))"
     )
@@ -286,7 +288,7 @@ def test_closed_stderr_descriptor_is_not_reused_by_files(tmp_path: Path) -> None
     """If a command is started with file descriptor 2 closed, no file that it opens gets this
     descriptor; else error messages would be written to that file."""
     program = (
-        "import os; from kmtools.base import streams; streams.prepare_streams();"
+        "import os; from kmtools.base import streams; streams.prepare_standard_streams();"
         "print(os.open(os.devnull, os.O_RDONLY))"
     )
     done = subprocess.run(
@@ -369,6 +371,6 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
 
 def test_texts_of_a_comparison_that_fit_are_not_truncated() -> None:
     texts = ["a", "b", "c"]
-    assert changetext.wrap_texts_to_limit(texts, 3) == texts
-    assert changetext.wrap_texts_to_limit(texts, 2) == ["a", "and 2 more; --all shows them"]
-    assert changetext.wrap_texts_to_limit(["word " * 40], 1) != []
+    assert changetext.wrap_texts_to_line_limit(texts, 3) == texts
+    assert changetext.wrap_texts_to_line_limit(texts, 2) == ["a", "and 2 more; --all shows them"]
+    assert changetext.wrap_texts_to_line_limit(["word " * 40], 1) != []

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kmtools.analyse import location, stats, student, verdicts
-from kmtools.analyse.layouts import compute_offset_in_cache_line, has_too_few_blocks
+from kmtools.analyse.layouts import compute_offset_in_cache_line, has_too_few_blocks_per_layout
 from kmtools.analyse.slopes import Slope, subtract_baseline
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.base.errors import UnableError
@@ -56,7 +56,7 @@ def test_noise_has_its_true_location_from_the_first_block_to_the_last(noise_kind
 def test_intermittent_neighbour_runs_in_its_share_of_the_first_and_last_blocks(
     share: float, dwell: int
 ) -> None:
-    random, layout = np.random.default_rng(12), noises.get_block_layouts(2 * noises.BLOCKS)
+    random, layout = np.random.default_rng(12), noises.get_layout_of_each_block(2 * noises.BLOCKS)
     runs = np.array(
         [
             noises.simulate_intermittent_neighbour(random, layout, share=share, dwell=dwell)
@@ -69,13 +69,15 @@ def test_intermittent_neighbour_runs_in_its_share_of_the_first_and_last_blocks(
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
-    """A share of the blocks of a process costs 3 more. compute_usual_costs() returns the
+    """A share of the blocks of a process costs 3 more. compute_usual_process_costs() returns the
     midmean (mean of the middle half) of the costs with normal noise."""
     dear = (np.arange(noises.BLOCKS) < round(share * noises.BLOCKS)) * 3.0
     random = np.random.default_rng(0)
     drawn = np.sort((dear + random.standard_normal((4000, noises.BLOCKS))).reshape(-1))
     middle = float(drawn[len(drawn) // 4 : -len(drawn) // 4].mean())
-    found = noises.compute_usual_costs(np.concatenate([dear, random.permutation(dear), 0 * dear]))
+    found = noises.compute_usual_process_costs(
+        np.concatenate([dear, random.permutation(dear), 0 * dear])
+    )
     assert found[:2] == pytest.approx(middle, abs=0.02)
     assert found[2] == pytest.approx(0, abs=1e-9)
 
@@ -86,7 +88,7 @@ def test_usual_costs_agree_with_the_documented_table() -> None:
     text = (ROOT / "Documentation" / "usual-cost.md").read_text()
     for words, every, cost in (("four", 4, 3), ("ten", 10, 3), ("ten", 10, 100)):
         offsets = cost * (np.arange(5 * noises.BLOCKS) % every == 0).astype(float)
-        usual = noises.compute_usual_costs(offsets).mean()
+        usual = noises.compute_usual_process_costs(offsets).mean()
         (row,) = re.findall(rf"one block in {words}, \+{cost} \| (\S+) \| (\S+) \|", text)
         assert usual == pytest.approx(float(row[0]), abs=0.02)
         assert offsets.mean() == pytest.approx(float(row[1]), rel=0.02)
@@ -295,7 +297,7 @@ def test_interval_contains_the_estimate(noise_kind: str) -> None:
         x = x.reshape(16, 128)[:processes, :blocks].reshape(-1) * 10.0 ** random.integers(-3, 4)
         step = float(random.choice((0.0, 0.1, 100.0)))
         process, layout = np.repeat(np.arange(processes), blocks), np.arange(len(x)) % layouts
-        found = location.estimate_stepped_location(x, process, layout, step)
+        found = location.estimate_location_of_stepped_values(x, process, layout, step)
         parts = (found.interval, found.over_time, found.over_layouts, found.endless)
         for interval in filter(None, parts):
             assert interval.lo <= found.value <= interval.hi
@@ -481,8 +483,12 @@ def test_kmbench_costs_must_equal_costs_of_nopcost(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tries = iter(ours)
-    monkeypatch.setattr(independent, "measure_kmbench_costs", lambda _number, _plan: next(tries))
-    monkeypatch.setattr(independent, "measure_nopcost_costs", lambda _program, _rounds: THEIRS)
+    monkeypatch.setattr(
+        independent, "measure_site_costs_with_kmbench", lambda _number, _plan: next(tries)
+    )
+    monkeypatch.setattr(
+        independent, "measure_site_costs_with_nopcost", lambda _program, _rounds: THEIRS
+    )
     monkeypatch.setattr(judges, "build_kmbench", lambda: None)
     whole = main(["check", "independent"])
     assert expected in capsys.readouterr().out
@@ -496,8 +502,10 @@ def test_costs_with_wide_intervals_are_not_judged(
     """If the interval of an arrangement of sites ("together" or "spread") is too wide in each try,
     the exit code is 2, and a message names the arrangement."""
     wide = {**THEIRS, "spread": independent.SiteCost(0.0, 0.031)}
-    monkeypatch.setattr(independent, "measure_kmbench_costs", lambda _number, _plan: wide)
-    monkeypatch.setattr(independent, "measure_nopcost_costs", lambda _program, _rounds: THEIRS)
+    monkeypatch.setattr(independent, "measure_site_costs_with_kmbench", lambda _number, _plan: wide)
+    monkeypatch.setattr(
+        independent, "measure_site_costs_with_nopcost", lambda _program, _rounds: THEIRS
+    )
     monkeypatch.setattr(judges, "build_kmbench", lambda: None)
     assert main(["check", "independent"]) == 2
     assert "wider than 0.03 core cycles (spread): repeat the test on a quiet" in " ".join(
@@ -515,8 +523,8 @@ def test_cost_of_one_site_is_a_16th_of_the_cost_of_16_sites(
         make_result("density-spread", "marker-jump-16", -0.16),
     ]
     plan = RunSettings(1, 1, ())
-    monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: rows)
-    found = independent.measure_kmbench_costs(1, plan)
+    monkeypatch.setattr(aa, "measure_added_cost_results", lambda _number, _plan: rows)
+    found = independent.measure_site_costs_with_kmbench(1, plan)
     assert {name: site.cost for name, site in found.items()} == pytest.approx(
         {"together": 0.3, "spread": -0.015}
     )
@@ -525,13 +533,13 @@ def test_cost_of_one_site_is_a_16th_of_the_cost_of_16_sites(
     assert found["together"].half_width == pytest.approx(1.5 * interval.half_width / 16)
     rows[2] = replace(rows[2], core=None)
     with pytest.raises(UnableError, match="density-spread are neither counted nor estimated"):
-        independent.measure_kmbench_costs(1, plan)
+        independent.measure_site_costs_with_kmbench(1, plan)
 
 
 def test_nopcost_prints_two_costs(tmp_path: Path) -> None:
     """nopcost prints a cost and a half width for each benchmark. The costs are not checked, because
     other processes may use the CPU."""
-    found = independent.measure_nopcost_costs(independent.build_nopcost(tmp_path), 5)
+    found = independent.measure_site_costs_with_nopcost(independent.build_nopcost(tmp_path), 5)
     assert set(found) == set(independent.BENCHMARKS)
     assert all(0 < site.half_width < 10 for site in found.values())
     assert "kmarkers/" not in "".join(
@@ -565,11 +573,11 @@ def test_interval_of_cheap_and_costly_processes_follows_from_their_share() -> No
     interval."""
     process = np.repeat(np.arange(8), 64)
     x = np.where((process == 2) | (process == 5), 14.0, 10.0)
-    found = location.compute_interval_of_two_groups(x, process, 0.05)
+    found = location.compute_interval_of_two_process_groups(x, process, 0.05)
     assert found is not None
     assert (found.lo, found.hi) == pytest.approx((10.128, 12.604), abs=0.003)
     x[32:64] = 14.0
-    assert location.compute_interval_of_two_groups(x, process, 0.05) is None
+    assert location.compute_interval_of_two_process_groups(x, process, 0.05) is None
 
 
 def test_interval_of_two_machine_states_contains_the_interval_of_each() -> None:
@@ -769,7 +777,7 @@ def test_two_states_of_the_machine_are_found_in_parts_of_32_blocks(
 def test_share_of_costly_processes_needs_six_processes(processes: int, known: bool) -> None:
     process = np.repeat(np.arange(processes), 8)
     x = np.where(process == 1, 14.0, 10.0)
-    assert (location.compute_interval_of_two_groups(x, process, 0.05) is not None) == known
+    assert (location.compute_interval_of_two_process_groups(x, process, 0.05) is not None) == known
 
 
 def test_effects_of_layouts_are_removed_without_their_noise() -> None:
@@ -824,7 +832,7 @@ def test_dithered_values_fill_a_step_of_the_clock_evenly() -> None:
 def test_more_than_eight_layouts_need_three_blocks_each(
     blocks: int, layouts: int, few: bool
 ) -> None:
-    assert has_too_few_blocks(blocks, layouts) is few
+    assert has_too_few_blocks_per_layout(blocks, layouts) is few
 
 
 def test_batches_of_blocks_do_not_span_processes() -> None:
@@ -862,7 +870,7 @@ def test_midmeans_and_quantiles_equal_results_of_scipy() -> None:
     assert student.compute_capped_t_quantile(0.05, 7.9) == student.compute_t_quantile(0.05, 7)
     assert student.compute_capped_t_quantile(0.05, 0.2) == student.compute_t_quantile(0.05, 1)
     assert student.compute_capped_t_quantile(0.05, 1e9) == student.compute_t_quantile(0.05, 30)
-    assert noises.compute_skewed_midmean() == pytest.approx(
+    assert noises.compute_lognormal_midmean() == pytest.approx(
         scipy.lognorm(1).expect(lb=scipy.lognorm(1).ppf(0.25), ub=scipy.lognorm(1).ppf(0.75)) * 2,
         abs=1e-6,
     )
@@ -1076,7 +1084,7 @@ def test_score_of_stopped_runs_is_the_score_of_the_worst_difference(
         return SimpleNamespace(value=truth + error, interval=interval), verdict
 
     monkeypatch.setattr(estimators, "simulate_run", lambda *words: simulated.append(words))
-    monkeypatch.setattr(estimators, "find_resolving_look", return_stopped_result)
+    monkeypatch.setattr(estimators, "find_first_resolving_analysis", return_stopped_result)
     score = estimators.score_estimator_on_stopped_runs("normal", 10)
     assert {str(truth) for truth in looked} == {"0.0", "0.25", "-0.25"} and len(looked) == 30
     assert simulated == [("normal", seed, 64) for seed in range(10)]

@@ -35,7 +35,7 @@ def test_newest_kernel_is_fetched_once(mirror: FakeMirror) -> None:
     kernel = kernels.ensure_kernel_is_unpacked(ENTRY)
     assert (kernel.release, kernel.version) == (NEW, "2")
     assert kernel.image.read_text() == f"linux-image-{NEW}"
-    assert (unpack.get_suite_dir("s") / "usr/bin/make").is_file()
+    assert (unpack.get_distro_suite_dir("s") / "usr/bin/make").is_file()
     asked = mirror.log
     assert kernels.ensure_kernel_is_unpacked(ENTRY) == kernel
     assert mirror.log == asked

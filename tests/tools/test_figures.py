@@ -151,7 +151,7 @@ def test_chart_omits_tick_labels_that_are_too_close(width: int, labels: list[str
 )
 def test_names_of_curves_are_15_units_apart(wanted: list[float], places: list[float]) -> None:
     """Names stay between 0 and 100, in the order in which their curves end."""
-    assert lines.spread_labels(wanted, 0.0, 100.0) == places
+    assert lines.spread_label_positions(wanted, 0.0, 100.0) == places
 
 
 def draw_png_colours(part: Panel | Chart, width: int) -> np.ndarray:
@@ -372,10 +372,10 @@ def test_notes_on_published_costs_name_known_rows_and_fit_in_a_line() -> None:
     numbers = read_published_numbers()
     names = {f"{one.source} {one.benchmark}: {one.variant}" for one in numbers}
     assert set(thenandnow.CAVEATS) <= names
-    told = [one for one in numbers if thenandnow.find_caveat(one)]
+    told = [one for one in numbers if thenandnow.find_published_caveat(one)]
     assert {one.variant for one in told} >= {"nop-p6", "global-variable"}
     for one in told:
-        lines = look.wrap_text(thenandnow.find_caveat(one), costs.NAMES[1] - 12)
+        lines = look.wrap_text(thenandnow.find_published_caveat(one), costs.NAMES[1] - 12)
         assert len(lines) == 1, lines
 
 

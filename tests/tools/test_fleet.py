@@ -485,7 +485,9 @@ def test_elapsed_time_of_fleet_is_limited_only_on_an_idle_machine(
 def test_busy_and_total_cpu_seconds_are_read_from_proc_stat() -> None:
     hertz = os.sysconf("SC_CLK_TCK")
     fields = [hertz * second for second in (1, 2, 4, 80, 10, 1, 1, 1, 0, 0)]
-    assert check_fleet.read_cpu_seconds(f"cpu  {' '.join(map(str, fields))}\ncpu0 1\n") == (
+    assert check_fleet.parse_busy_and_total_seconds(
+        f"cpu  {' '.join(map(str, fields))}\ncpu0 1\n"
+    ) == (
         10.0,
         100.0,
     )
@@ -554,14 +556,14 @@ def test_reference_group_is_the_largest_or_the_chosen_one() -> None:
     """Slow machines are left out of their groups."""
     fleet = make_fleet({"amd": ["a", "b", "c"], "intel 1": ["d"], "intel 2": ["e"]}, ("b",))
     names = ["amd (2 runs)", "intel 1 (1 runs)", "intel 2 (1 runs)"]
-    merged = machines.merge_groups(fleet)
+    merged = machines.merge_runs_of_groups(fleet)
     assert [run.name for run in merged] == names
     assert [run.rows[0].cost for run in merged] == [2.0, 4.0, 5.0]
-    assert [run.name for run in machines.merge_groups(fleet, "2")] == [names[2], *names[:2]]
+    assert [run.name for run in machines.merge_runs_of_groups(fleet, "2")] == [names[2], *names[:2]]
     for against, count in (("intel", 2), ("x", 0)):
         said = f"^'{against}' is in the names of {count} groups, .*: amd; intel 1; intel 2$"
         with pytest.raises(UnableError, match=said):
-            machines.merge_groups(fleet, against)
+            machines.merge_runs_of_groups(fleet, against)
 
 
 def test_poor_rows_are_left_out_if_another_machine_has_them() -> None:
@@ -570,11 +572,11 @@ def test_poor_rows_are_left_out_if_another_machine_has_them() -> None:
         ("x", make_cost_row("w", 3.0, poor="loud")), ("z", make_cost_row("v", 4.0, poor="loud")),
     ]  # fmt: skip
     note = "rows of 2 machines are left out, because they are poor"
-    assert machines.drop_poor_rows(entries) == (entries[1:3], note)
-    assert machines.drop_poor_rows(entries[2:]) == (entries[2:], "")
+    assert machines.drop_poorly_graded_rows(entries) == (entries[1:3], note)
+    assert machines.drop_poorly_graded_rows(entries[2:]) == (entries[2:], "")
     # The row that is not poor was measured in another kernel of the same machine.
     both = [entries[0], ("x", replace(entries[0][1], kernel="other", poor=""))]
-    assert machines.drop_poor_rows(both) == (both, "")
+    assert machines.drop_poorly_graded_rows(both) == (both, "")
 
 
 def test_groups_of_machines_are_listed_with_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -612,10 +614,10 @@ def test_unreadable_reason_of_a_refused_machine_is_named(tmp_path: Path) -> None
 
 
 def test_machine_without_a_description_has_unknown_properties() -> None:
-    assert machines.make_machine("m", {}) == machines.Machine("m", *["unknown"] * 3)
+    assert machines.make_machine_of_run("m", {}) == machines.Machine("m", *["unknown"] * 3)
     cpu = {"model_name": "x\x07", "microcode": "0x1"}
     env = {"machine": {"cpu": cpu}, "kernel": {"release": "6.1"}}
-    found = machines.make_machine("m", env)
+    found = machines.make_machine_of_run("m", env)
     assert found == machines.Machine("m", "x\\x07", "0x1", "6.1")
     assert found.make_group_name(["kernel", "cpu"]) == "6.1, x\\x07"
 
@@ -730,7 +732,7 @@ def test_json_of_a_history_has_values_and_shifts_of_rows() -> None:
 def test_history_names_up_to_five_refused_runs(count: int, more: list[str]) -> None:
     refused = {f"r{n}": "why" for n in reversed(range(count))}
     named = [f"  r{n}: why" for n in range(min(count, 5))]
-    assert history.format_refusals(refused).split("\n") == ["", *named, *more]
+    assert history.format_refused_runs(refused).split("\n") == ["", *named, *more]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ process.wait()
 
 
 def test_steps_in_a_root_are_the_commands_of_the_readme() -> None:
-    steps = fresh.make_root_steps(fresh.read_readme_commands(README))
+    steps = fresh.make_steps_of_root_user(fresh.read_readme_commands(README))
     assert [(step.name, step.command) for step in steps] == [
         ("install", "apt-get install git make"),
         ("clone", f"git clone {fresh.SOURCE} kmarkers && cd kmarkers"),
@@ -65,7 +65,9 @@ def test_steps_in_a_root_are_the_commands_of_the_readme() -> None:
         ("check", "cd kmarkers && make check"),
     ]
     real = fresh.read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert [step.name for step in fresh.make_root_steps(real)] == [step.name for step in steps]
+    assert [step.name for step in fresh.make_steps_of_root_user(real)] == [
+        step.name for step in steps
+    ]
 
 
 def test_contributing_md_has_lines_around_the_table_of_times() -> None:
@@ -75,7 +77,7 @@ def test_contributing_md_has_lines_around_the_table_of_times() -> None:
 
 
 def test_user_steps_run_before_and_after_root_installs_packages() -> None:
-    steps = fresh.make_user_steps(fresh.read_readme_commands(README))
+    steps = fresh.make_steps_of_ordinary_user(fresh.read_readme_commands(README))
     assert [(step.name, step.user) for step in steps] == [
         *(("install", False), ("clone", True), ("bare-bench", True), ("install-missing", False)),
         *(("bench", True), ("check", True)),
@@ -95,7 +97,10 @@ def test_user_steps_run_before_and_after_root_installs_packages() -> None:
 def test_user_step_may_lack_packages_but_may_not_fail(
     step: str, step_output: str, good: bool
 ) -> None:
-    steps = {step.name: step for step in fresh.make_user_steps(fresh.read_readme_commands(README))}
+    steps = {
+        step.name: step
+        for step in fresh.make_steps_of_ordinary_user(fresh.read_readme_commands(README))
+    }
     assert bool(re.search(steps[step].says, step_output)) == good
 
 
@@ -225,7 +230,7 @@ def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.M
 class FakeDebianMirror:
     """A mirror with one source list, which replaces the result of find_debian_mirror()."""
 
-    def list_source_lists(self, suite: str) -> list[list[str]]:
+    def list_apt_source_lists(self, suite: str) -> list[list[str]]:
         """Return the lines of sources.list."""
         return [[f"deb mirror://m {suite} main"]]
 
@@ -281,7 +286,7 @@ def test_writes_of_a_command_in_a_root_do_not_change_the_cache(
     assert said == "as it was\nchanged\n"
     assert (cache / "kernel").read_text() == "as it was\n"
     assert [path.name for path in cache.iterdir()] == ["kernel"]
-    root.remove_trees()
+    root.remove_root_and_overlay()
     assert not any(tmp_path.glob("tiny*"))
 
 
@@ -305,7 +310,7 @@ def test_killed_command_leaves_no_process_and_mount(
         time.sleep(0.05)
     assert not has_mount_below(busybox_root.path)
     assert str(busybox_root.path) not in Path("/proc/self/mountinfo").read_text()
-    busybox_root.remove_trees()
+    busybox_root.remove_root_and_overlay()
 
 
 def has_mount_below(path: Path) -> bool:

@@ -89,14 +89,14 @@ def test_links_of_the_handbook_lead_to_its_pages(source_tree: Path) -> None:
         "mailto:a@b": "mailto:a@b", "#here": "#here",
     }  # fmt: skip
     for target, found in links.items():
-        assert made.adapt_links(here, f"a [b]({target}) c") == f"a [b]({found}) c"
-    assert made.adapt_links(handbook.HOME, "[b](one.md)") == "[b](Documentation/one.md)"
+        assert made.adapt_links_to_handbook(here, f"a [b]({target}) c") == f"a [b]({found}) c"
+    assert made.adapt_links_to_handbook(handbook.HOME, "[b](one.md)") == "[b](Documentation/one.md)"
     code = "```\n[b](../a.c)\n```\n"
-    assert made.adapt_links(here, f"{code}[b](../a.c)") == f"{code}[b](../files/a.c.md)"
+    assert made.adapt_links_to_handbook(here, f"{code}[b](../a.c)") == f"{code}[b](../files/a.c.md)"
     assert made.files == {Path("a.c"), Path("dir")}
     assert (source_tree / "out" / "raw" / "x.svg").read_text() == "x"
     with pytest.raises(FailedError, match=r"^[^:]*: links to gone\.c, which does not exist$"):
-        made.adapt_links(here, "[b](../gone.c)")
+        made.adapt_links_to_handbook(here, "[b](../gone.c)")
 
 
 def test_handbook_has_pages_of_linked_folders_and_their_files(source_tree: Path) -> None:
@@ -130,7 +130,7 @@ def test_first_handbook_page_lists_the_pages_of_each_section(source_tree: Path) 
         begin.format("Reference") + "/three.md\n/reference/commands.md\n```\n",
     ]
     generated = [Path("reference/commands.md")]
-    assert list(handbook.make_tables_of_contents(text, generated)) == tables
+    assert list(handbook.make_handbook_contents(text, generated)) == tables
     (source_tree / "Documentation" / "README.md").write_text("## Reference\n[d](one.md)\n")
     handbook.Handbook(source_tree / "out").write_document_pages(generated)
     assert (source_tree / "out" / "index.md").read_text() == (
@@ -184,7 +184,7 @@ def test_handbook_page_has_the_help_of_each_command(
     def return_help_text(*arguments: str) -> str:
         return told.get(arguments, f"help of {' '.join(arguments)}")
 
-    monkeypatch.setattr(handbook, "read_command_help", return_help_text)
+    monkeypatch.setattr(handbook, "capture_command_help", return_help_text)
     page = handbook.Handbook(source_tree / "out").write_command_page()
     assert page == Path("reference/commands.md")
     assert (source_tree / "out" / page).read_text() == (
@@ -202,10 +202,10 @@ def test_handbook_fails_if_the_help_of_a_command_fails(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         handbook, "capture_output", lambda *_: make_completed_process(0, " help \n")
     )
-    assert handbook.read_command_help("bench") == " help"
+    assert handbook.capture_command_help("bench") == " help"
     monkeypatch.setattr(handbook, "capture_output", lambda *_: make_completed_process(2, ""))
     with pytest.raises(FailedError, match=r"^kmarkers check mutants --help failed: why$"):
-        handbook.read_command_help("check", "mutants")
+        handbook.capture_command_help("check", "mutants")
 
 
 def test_handbook_page_of_a_header_has_its_manual(

@@ -361,7 +361,7 @@ class FakeGuest:
         clock = SimpleNamespace(monotonic=lambda: self.now, sleep=lambda _: None)
         monkeypatch.setattr(watch, "time", clock)
         monkeypatch.setattr(watch, "Monitor", self.open_connection)
-        monkeypatch.setattr(watch, "inspect_guest", self.return_cpu_states)
+        monkeypatch.setattr(watch, "inspect_guest_cpus", self.return_cpu_states)
         monkeypatch.setattr(watch, "find_hang_reason", lambda inspections: self.finding)
 
     def open_connection(self, path: Path) -> SimpleNamespace:

@@ -118,11 +118,11 @@ def test_source_tree_with_changes_is_dirty(
     """Without git, `dirty` is null, because it is unknown whether the tree has changes."""
     said = {"status": status, "rev-parse": None if status is None else "abc"}
     monkeypatch.setattr(hostenv, "capture_command_output", lambda *words, **_: said[words[1]])
-    assert hostenv.describe_source() == {"commit": said["rev-parse"], "dirty": dirty} | {
+    assert hostenv.describe_source_tree() == {"commit": said["rev-parse"], "dirty": dirty} | {
         "version": None
     }
     write_file(root / "tree/include/kmarkers/version.h", HEADER)
-    assert hostenv.describe_source()["version"] == "1.2.3"
+    assert hostenv.describe_source_tree()["version"] == "1.2.3"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_machine_of_an_imported_run_is_described_by_its_properties(
 ) -> None:
     """If the other machine gave no date, the run has the current date."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    monkeypatch.setattr(hostenv, "describe_source", dict)
+    monkeypatch.setattr(hostenv, "describe_source_tree", dict)
     told = {
         "cpu_model": "A CPU", "microcode": "0x7", "cpu_family": "6", "architecture": "x86_64",
         "kernel": "6.6", "version": "#1 SMP", "date": "2026-01-02T03:04:05Z",

@@ -39,7 +39,7 @@ RUN = [
 
 
 def test_computed_time_share_of_markers_equals_the_published_one() -> None:
-    then = impact.compute_published_share()
+    then = impact.compute_published_marker_share()
     assert f"{then.value:.2f} {then.half:.2f}" == "6.72 0.70"
 
 
@@ -56,7 +56,7 @@ def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
     entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
     assert impact.parse_added_cost(entry) == Estimate(2, 10)
     entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "ci_lo": 1000}
-    assert impact.parse_median(entry) == Estimate(1050, 50)
+    assert impact.parse_median_cost(entry) == Estimate(1050, 50)
 
 
 def test_impact_table_has_computed_and_measured_time_shares() -> None:

@@ -12,9 +12,9 @@ import pytest
 import rawdata
 from kmtools.analyse.kept_blocks import (
     KeptBlocks,
-    count_kept_blocks,
-    make_blocks_field,
-    parse_blocks_field,
+    count_kept_and_planned_blocks,
+    make_kept_blocks_field,
+    parse_kept_blocks_field,
 )
 from kmtools.cli import main
 from kmtools.measure import rundir
@@ -126,14 +126,17 @@ def test_kept_blocks_of_two_processes_are_counted(
         for process, block in places for loops in (1, 2)
     ]  # fmt: skip
     tier = replace(make_tier(), env={"planned:b": plan, "planned:c": "99 blocks in 9 s"})
-    assert count_kept_blocks(tier, "b", samples, kept) == found
+    assert count_kept_and_planned_blocks(tier, "b", samples, kept) == found
 
 
 def test_summary_stores_block_counts_if_blocks_are_missing() -> None:
     one, all_kept = KeptBlocks(7, 7, 8, 40), KeptBlocks(8, 8, 8, 40)
-    assert make_blocks_field(all_kept) == make_blocks_field(None) == {}
-    assert parse_blocks_field(make_blocks_field(one)) == one and parse_blocks_field({}) is None
-    assert make_blocks_field(KeptBlocks(7, 8, 8))["blocks"]["seconds"] == 0
+    assert make_kept_blocks_field(all_kept) == make_kept_blocks_field(None) == {}
+    assert (
+        parse_kept_blocks_field(make_kept_blocks_field(one)) == one
+        and parse_kept_blocks_field({}) is None
+    )
+    assert make_kept_blocks_field(KeptBlocks(7, 8, 8))["blocks"]["seconds"] == 0
 
 
 def test_warning_has_the_processes_before_the_time_limit() -> None:

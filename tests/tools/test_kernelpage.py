@@ -27,7 +27,7 @@ KERNELS = catalogue.load_kernel_entries()
 
 def make_passed_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults:
     """Return results of a kernel in which all suites passed."""
-    names = [name for names in kernelpage.list_page_columns().values() for name in names]
+    names = [name for names in kernelpage.list_suites_by_page_column().values() for name in names]
     return KernelResults(
         kernel, "6.1.1-1", "10.0", date, "0123abcd", {name: Tally(3) for name in names}
     )
@@ -35,12 +35,12 @@ def make_passed_results(kernel: str = "6.1", date: str = "2026-11-26") -> Kernel
 
 def make_kernel_row(results: KernelResults | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
     """Return the row of a kernel in the table: the text of the cell in each column."""
-    head = ["kernel", "version", "date", "commit", *kernelpage.list_page_columns()]
+    head = ["kernel", "version", "date", "commit", *kernelpage.list_suites_by_page_column()]
     return dict(zip(head, kernelpage.format_kernel_row(entry, results), strict=True))
 
 
 def test_each_suite_of_the_tree_has_a_column() -> None:
-    named = [name for names in kernelpage.list_page_columns().values() for name in names]
+    named = [name for names in kernelpage.list_suites_by_page_column().values() for name in names]
     assert len(named) == len(set(named))
     assert {*named} - {*kernelpage.OUTSIDE} == {test.name for test in registry.list_guest_tests()}
 

@@ -29,7 +29,7 @@ RUN = [
 
 
 def test_kprobe_to_marker_ratio_equals_the_published_75() -> None:
-    assert f"{kproberatio.compute_published_ratio():.0f}" == "75"
+    assert f"{kproberatio.compute_published_kprobe_ratio():.0f}" == "75"
 
 
 def test_marker_cost_is_subtracted_from_the_kprobe_cost() -> None:

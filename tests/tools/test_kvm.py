@@ -317,6 +317,6 @@ def test_macro_rounds_fail_if_the_marker_was_not_hit(
 def test_kvm_step_without_its_program_is_skipped(tmp_path: Path) -> None:
     """A step that says SKIP is neither passed nor failed, and its reason is named."""
     write_step_results(tmp_path, {"one": (0, "SKIP perf is not installed\n"), "two": (0, "")})
-    tally = kvm.judge_steps({"one": Step(0, ["row"]), "two": Step(0)}, tmp_path)
+    tally = kvm.judge_job_steps({"one": Step(0, ["row"]), "two": Step(0)}, tmp_path)
     assert (tally.passed, tally.failed) == (1, [])
     assert tally.skipped == ["one: perf is not installed"]

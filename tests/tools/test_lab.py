@@ -639,7 +639,7 @@ def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
         (tmp_path / name / "modules.order").write_text(modules)
     out = tmp_path / "out"
     a, b, c = (Path("/src") / name for name in "abc")
-    found = build.build_client_modules("k", [a, b], out, ["-s"])
+    found = build.build_modules_using_kmarkers("k", [a, b], out, ["-s"])
     assert found == [out / "0/z.ko", out / "0/y.ko", out / "1/x.ko"]
     symbols = "KBUILD_EXTRA_SYMBOLS=/client0/Module.symvers"
     assert calls == [
@@ -647,11 +647,11 @@ def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
         ("k", b, out / "1", [symbols, "-s"], ROOT, [(tmp_path / "a", "client0")]),
     ]
     with pytest.raises(UnableError, match=r"two modules have the same name, .*: y\.ko$"):
-        build.build_client_modules("k", [b, a, c], out)
+        build.build_modules_using_kmarkers("k", [b, a, c], out)
     assert calls[-1][3] == ["KBUILD_EXTRA_SYMBOLS=/client0/Module.symvers /client1/Module.symvers"]
     code = 1
     with pytest.raises(FailedError, match=r"^/src/c does not build for kernel k$"):
-        build.build_client_modules("k", [c], out)
+        build.build_modules_using_kmarkers("k", [c], out)
 
 
 def test_kernels_txt_is_valid() -> None:
@@ -672,7 +672,7 @@ def test_kernels_txt_is_valid() -> None:
 )
 def test_error_in_kernels_txt_has_the_line_number(text: str, message: str) -> None:
     with pytest.raises(UnableError, match=message):
-        catalogue.parse_catalogue(text)
+        catalogue.parse_kernel_catalogue(text)
 
 
 @pytest.mark.parametrize(
@@ -690,7 +690,8 @@ def test_error_in_kernels_txt_has_the_line_number(text: str, message: str) -> No
 )
 def test_kernel_image_pattern_matches_package_names(pattern: str, package: str, fits: bool) -> None:
     assert (
-        catalogue.Entry("name", "suite", pattern, "suite", "gates").matches_package(package) is fits
+        catalogue.Entry("name", "suite", pattern, "suite", "gates").matches_image_package(package)
+        is fits
     )
 
 

@@ -125,13 +125,13 @@ def test_layer_edges_are_includes_and_imports_of_tree_files(tmp_path: Path) -> N
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     files = {Path(name) for name in texts}
-    assert [f"{a} {b}" for a, b in layers.list_includes(tmp_path, files)] == [
+    assert [f"{a} {b}" for a, b in layers.list_include_edges(tmp_path, files)] == [
         "a/x.c a/x.h",
         "a/x.c include/kmarkers/p.h",
         "a/x.h b/y.h",
         "a/x.h include/compat/c.h",
     ]
-    assert [f"{a} {b}" for a, b in layers.list_imports(tmp_path, files)] == [
+    assert [f"{a} {b}" for a, b in layers.list_import_edges(tmp_path, files)] == [
         "scripts/k/a.py scripts/k/b.py",
         "scripts/k/a.py scripts/k/c.py",
         "scripts/k/b.py scripts/k/c.py",

@@ -13,7 +13,7 @@ from kmtools.analyse.layouts import compute_offset_in_cache_line, find_layout_of
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.verdicts import estimate_difference
 from kmtools.measure.samples import LAYOUTS
-from kmtools.report.restable import BETWEEN, draw_layout_bars
+from kmtools.report.restable import BETWEEN, draw_layout_cost_bars
 from nativeprograms import KMBENCH
 
 pytestmark = pytest.mark.usefixtures("native_programs")
@@ -94,10 +94,13 @@ def test_layout_chart_has_a_bar_for_each_offset() -> None:
         compute_offset_in_cache_line(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)
     }
     low, high = chr(0x2581), chr(0x2588)
-    assert draw_layout_bars(costs, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
-    assert draw_layout_bars({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
+    assert (
+        draw_layout_cost_bars(costs, 0.18)
+        == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
+    )
+    assert draw_layout_cost_bars({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
     for least in (-9.0, -0.7, -0.35, 50.0):
         ends = {0: least, 8: least + 0.7}
-        assert draw_layout_bars(ends, 0.18).startswith(f"{low}{high} ")
-        assert draw_layout_bars(ends, 4.9).startswith(f"{low}{chr(0x2582)} ")
-    assert draw_layout_bars({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"
+        assert draw_layout_cost_bars(ends, 0.18).startswith(f"{low}{high} ")
+        assert draw_layout_cost_bars(ends, 4.9).startswith(f"{low}{chr(0x2582)} ")
+    assert draw_layout_cost_bars({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from kmtools.analyse import linearity, stats, verdicts
-from kmtools.analyse.slopes import Slope, fit_slopes_of_samples, select_unflagged_points
+from kmtools.analyse.slopes import Slope, fit_slopes_of_samples, group_unflagged_windows
 from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -69,7 +69,7 @@ def test_slope_of_three_windows_is_the_least_squares_slope() -> None:
     samples = simulate_loop_windows(compute_linear_time)
     fitted = fit_slopes_of_samples(samples)
     assert len(fitted["x"]) == PROCESSES * BLOCKS
-    for (variant, block, _, _), windows in select_unflagged_points(samples).items():
+    for (variant, block, _, _), windows in group_unflagged_windows(samples).items():
         one = next(slope for slope in fitted[variant] if slope.block == block)
         assert one.value == fit_least_squares_line(windows) and one.bottom > 0
 
@@ -86,7 +86,7 @@ def test_bend_is_slope_of_long_minus_slope_of_short_windows() -> None:
         ("x", 3, 4, 1): [(1, 10), (4, 20), (4, 50)],
         ("x", 4, 4, 1): [(1, 10), (2, 30)],
     }
-    found = linearity.compute_bends(points, Fraction(3, 2))["x"]
+    found = linearity.compute_bends_by_variant(points, Fraction(3, 2))["x"]
     assert [(one.block, one.layout, one.process, one.value) for one in found] == [
         (0, 4, 1, Fraction(-20, 3)),
         (1, 5, 2, Fraction(20, 3)),
@@ -142,7 +142,7 @@ def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
     ]
     samples.append(make_loop_window("x", 1, 0, 30, 215))
     assert [slope.value for slope in fit_slopes_of_samples(samples)["x"]] == [Fraction(7)]
-    assert not linearity.compute_bends(select_unflagged_points(samples))
+    assert not linearity.compute_bends_by_variant(group_unflagged_windows(samples))
 
 
 def test_variants_with_linear_windows_have_verdicts() -> None:
@@ -223,10 +223,10 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
                 knee = COUNTS[1] * (1 + process % 2)
                 return 10.0 * loops + float(effects[process]) * max(0, loops - knee)
 
-            points = select_unflagged_points(
+            points = group_unflagged_windows(
                 simulate_loop_windows(compute_nonlinear_time, seed=seed + 1000)
             )
-            for series in linearity.compute_bends(points).values():
+            for series in linearity.compute_bends_by_variant(points).values():
                 named[most] += (
                     linearity.find_significant_bend(series, 10.0, 0.25, 0.0, 0.05) is not None
                 )

@@ -166,7 +166,7 @@ def test_packages_for_linters_are_unpacked_once(
     monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: ENTRY)
     kernel = linters.unpack_lint_kernel()
     assert (kernel.name, kernel.release, kernel.suite) == ("k", NEW, "s-lint")
-    tree = unpack.get_suite_dir(kernel.suite)
+    tree = unpack.get_distro_suite_dir(kernel.suite)
     programs = {path.name for path in (tree / "usr/bin").iterdir() if path.is_file()}
     assert programs == {"make", *linters.LINT_TOOLS}
     assert not (tree / f"usr/src/linux-{NEW}").exists()
@@ -341,6 +341,6 @@ def test_each_pair_of_a_dependency_cycle_is_reported(edges: str, cycles: list[st
 
 def test_longest_matching_pattern_decides_the_layer_of_a_file() -> None:
     rows = [{"name": "all", "files": ["*"]}, {"name": "own", "files": ["a/*", "x"]}]
-    assert layers.find_layer(Path("a/b.c"), rows) == rows[1]
-    assert layers.find_layer(Path("b.c"), rows) == rows[0]
-    assert layers.find_layer(Path("b.c"), rows[1:]) is None
+    assert layers.find_layer_of_file(Path("a/b.c"), rows) == rows[1]
+    assert layers.find_layer_of_file(Path("b.c"), rows) == rows[0]
+    assert layers.find_layer_of_file(Path("b.c"), rows[1:]) is None

@@ -34,7 +34,7 @@ plan = benchrun.Plan(["native"], "6.1", 1, True, {"native": 24, "processes": int
 work = bench.Bench(benchrun.Run(here / "run", plan), print, Events(None), None, make_live_view)
 try:
     with raise_interrupt_on_signals():
-        done = work.try_step(["native"], "measure_native")
+        done = work.try_measuring_step(["native"], "measure_native")
 except KeyboardInterrupt:
     sys.exit(130)
 print("measured" if done else "not measured")

@@ -81,12 +81,12 @@ def test_time_ratio_of_two_kernels_equals_a_computation_by_hand(
     """The boots of the first kernel take 1 and 4 s. `half` is half the width of the interval of the
     logarithm of the ratio. The table lists the kernels in the order of the file."""
     first, second = make_command_times("k", [1.0], [4.0]), make_command_times("a", *other)
-    heads, base, row = boots.make_ratio_table(first + second)
+    heads, base, row = boots.make_kernel_time_table(first + second)
     assert heads == ["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]
     assert base == ["k", "2", "2", "2.000", "-", "-"]
     assert row[:-1] == ["a", *cells]
     assert (row[-1] == "two boots of each kernel are needed") == (half is None)
-    assert [line[0] for line in boots.make_ratio_table(second + first)[1:]] == ["a", "k"]
+    assert [line[0] for line in boots.make_kernel_time_table(second + first)[1:]] == ["a", "k"]
     for ratio in (
         boots.compute_time_ratios(first + second),
         boots.compute_time_ratios(second + first),
@@ -102,7 +102,7 @@ def test_time_ratio_of_two_kernels_equals_a_computation_by_hand(
 
 def test_interval_of_equal_boots_has_zero_width() -> None:
     times = make_command_times("k", [2.0], [2.0]) + make_command_times("a", [3.0], [3.0])
-    assert boots.make_ratio_table(times)[2][-2:] == ["1.5000", "[1.5000, 1.5000]"]
+    assert boots.make_kernel_time_table(times)[2][-2:] == ["1.5000", "[1.5000, 1.5000]"]
 
 
 def test_one_boot_per_kernel_gives_no_interval(

@@ -22,7 +22,7 @@ from kmtools.analyse.rounds import (
     FEWEST_ROUNDS,
     MARGIN,
     AddedTime,
-    estimate_added_time,
+    estimate_time_added_by_on_state,
     make_added_time_table,
 )
 from kmtools.base.errors import FailedError, UnableError
@@ -42,7 +42,7 @@ def simulate_on_off_rounds(
     first run of each round takes 5 % longer. `truth` is the ratio of the times in the two
     states."""
     times = []
-    for number, order in enumerate(rounds.choose_orders(count), 1):
+    for number, order in enumerate(rounds.choose_orders_of_states(count), 1):
         for place, state in enumerate(order):
             log = number / count / 3 + (0 if place else 0.05) + chance.gauss(0, noise)
             seconds = math.exp(log) * (truth if state == ON else 1)
@@ -55,10 +55,11 @@ def estimate_simulated_added_times(
 ) -> list[AddedTime]:
     """Return the added times that are estimated from 200 simulated boots."""
     chance = random.Random(1)
-    # choose_orders() uses the global generator of the Python module random.
+    # choose_orders_of_states() uses the global generator of the Python module random.
     random.seed(1)
     return [
-        estimate_added_time(simulate_on_off_rounds(chance, truth, noise, count)) for _ in range(200)
+        estimate_time_added_by_on_state(simulate_on_off_rounds(chance, truth, noise, count))
+        for _ in range(200)
     ]
 
 
@@ -140,13 +141,13 @@ def test_interval_contains_the_added_times_of_all_boots() -> None:
     chance, times = random.Random(3), []
     for boot, truth in (("b", 1.17), ("a", 1.2), ("c", 1.23)):
         times += [replace(one, boot=boot) for one in simulate_on_off_rounds(chance, truth)]
-    found = estimate_added_time(times)
+    found = estimate_time_added_by_on_state(times)
     assert found.note == "few boots" and found.rounds == 120
     assert found.interval.lo < 17 and found.interval.hi > 23
 
 
 def test_order_of_on_and_off_is_random_and_balanced() -> None:
-    orders = [tuple(rounds.choose_orders(9)) for _ in range(50)]
+    orders = [tuple(rounds.choose_orders_of_states(9)) for _ in range(50)]
     assert len(set(orders)) > 10
     for order in orders:
         assert sorted(Counter(order[:8]).values()) == [4, 4]
@@ -437,14 +438,14 @@ def test_rounds_are_numbered_per_boot_and_label() -> None:
         ([replace(own, round=7, boot="c"), own], 4),
         ([replace(own, boot="c")], 0),
     ):
-        assert rounds.find_last_round(file, times, new, switches) == last
+        assert rounds.find_last_round_number(file, times, new, switches) == last
     with pytest.raises(UnableError) as refused:
-        rounds.find_last_round(file, [own, replace(off, switch="halt it")], new, switches)
+        rounds.find_last_round_number(file, [own, replace(off, switch="halt it")], new, switches)
     assert str(refused.value).startswith(
         "label a was recorded in t with --off 'halt it'; name the new"
     )
     with pytest.raises(UnableError) as refused:
-        rounds.find_last_round(file, [off, replace(own, command="fly")], new, switches)
+        rounds.find_last_round_number(file, [off, replace(own, command="fly")], new, switches)
     assert str(refused.value).startswith(
         "label a was recorded in t for fly; name the new measurement"
     )

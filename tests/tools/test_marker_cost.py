@@ -266,7 +266,7 @@ def test_the_reason_of_a_withheld_verdict_is_below_the_costs() -> None:
     ]
     sites = [replace(make_site_cost("cold-icache-l3", "marker-jump", 3.0), caveat="12 % late")]
     found = find_marker_costs([*rows, *CALL], sites)
-    withheld, caveats = marker_cost.describe_caveats(found)
+    withheld, caveats = marker_cost.describe_cost_caveats(found)
     assert withheld == [
         f"Withheld (among other instructions of hot code, behind a taken branch): {WHY}."
     ]
@@ -295,7 +295,7 @@ def test_grades_have_their_two_worst_reasons_and_remedies() -> None:
         (old, Grade(Level.POOR, other)),
         (make_tier("vm"), Grade(Level.FAIR, poor[:2])),
     ]
-    assert ending.format_grades(graded, 100) == [
+    assert ending.format_tier_grades(graded, 100) == [
         "vm (6.12, 5.10): poor numbers: why 1; noise; 2 more on the page",
         "  for better numbers: do 0; do 1; be quiet",
         "native: good numbers",
@@ -303,7 +303,7 @@ def test_grades_have_their_two_worst_reasons_and_remedies() -> None:
         "  for better numbers: do 0; do 1",
     ]
     three = [(make_tier(), Grade(Level.FAIR, make_reasons(*[Level.FAIR] * 3)))]
-    assert ending.format_grades(three, 100)[0].endswith("why 0; why 1; 1 more on the page")
+    assert ending.format_tier_grades(three, 100)[0].endswith("why 0; why 1; 1 more on the page")
 
 
 def test_verdict_counts_exclude_clones_and_emulated_ticks() -> None:
@@ -339,7 +339,7 @@ def test_broken_switching_limits_name_tier_and_kernel() -> None:
         ("icount", "6", 9.0),
     )
     points = [make_round_count_point(*each) for each in measured]
-    assert ending.format_broken_limits(points, 100) == [
+    assert ending.format_broken_switching_limits(points, 100) == [
         f"{where}: BROKEN: rounds of a batch of any size: {rounds}, limit at most 3"
         for where, rounds in (("vm, kernel 5.10", 4), ("native, kernel 6.1", 5))
     ]
@@ -498,7 +498,7 @@ def test_best_tier_is_metal_then_native_then_vm(
 ) -> None:
     rows = [make_result("b", "v", tier=tier, kernel=kernel) for tier, kernel in tiers]
     rows.append(make_result("b", "v", tier="icount", unit=rundir.UNIT_INSTRUCTIONS))
-    assert marker_cost.find_best_tier(rows) == best
+    assert marker_cost.find_best_real_cpu_tier(rows) == best
 
 
 def test_marker_cost_uses_only_one_kernel_and_tier() -> None:
@@ -656,7 +656,7 @@ def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> Non
     for verdict, said in words.items():
         costs = [
             MarkerCost("In a", "in a", 1.0, Interval(0.5, 1.5), "x", verdict, "h", "once", "loud"),
-            marker_cost.make_unmeasured_cost("In b", "in b", "it is late", ""),
+            marker_cost.make_unmeasured_marker_cost("In b", "in b", "it is late", ""),
         ]
         sentence = f"A dormant marker costs 1.0 x in a{' (unresolved)' * (verdict == UNRESOLVED)}."
         assert ending.format_marker_costs(costs, 80) == [

@@ -228,7 +228,7 @@ def test_single_job_is_retried_after_an_emulator_crash(
         timeout=20.0,
     )
     with use_fake_qemu(built_laboratory, make_boot_script(make_crash_script(console), GOOD)):
-        tally = kernelsuite.run_job(request, built_laboratory / "log")
+        tally = kernelsuite.boot_and_tally_job(request, built_laboratory / "log")
     assert bool(tally.failed) is not again
     assert ("RETRIED" in capsys.readouterr().out) is again
 

@@ -156,7 +156,7 @@ def count_code_lines(name: str) -> int:
     return sum(bool(line.strip()) for line in re.sub(comment, "", read_source(name)).splitlines())
 
 
-def list_native_files() -> Iterator[str]:
+def list_native_c_files() -> Iterator[str]:
     """Yield the paths of all files below native/."""
     for path in sorted((ROOT / "native").rglob("*")):
         if path.is_file():
@@ -200,7 +200,7 @@ def find_code_line_limit(name: str) -> int | None:
     return OWN_HEADER_LINES if name == "native/peers/peer.h" else BUDGETS.get(name)
 
 
-@pytest.mark.parametrize("name", list(list_native_files()))
+@pytest.mark.parametrize("name", list(list_native_c_files()))
 def test_every_file_is_listed_and_within_its_line_limit(name: str) -> None:
     """Each file is in BUDGETS, and does not exceed the number of lines of code listed there."""
     allowed = find_code_line_limit(name)
@@ -218,7 +218,7 @@ def test_message_prefix_is_the_name_of_the_module() -> None:
 
 def test_total_lines_of_shim_headers_are_limited() -> None:
     """All headers in native/include/ together have at most SHIM_LINES lines of code."""
-    names = [name for name in list_native_files() if name.startswith("native/include/")]
+    names = [name for name in list_native_c_files() if name.startswith("native/include/")]
     assert len(names) > 20
     assert sum(count_code_lines(name) for name in names) <= SHIM_LINES
 
@@ -255,7 +255,9 @@ def test_internals_names_the_shared_sources() -> None:
 
 def test_every_c_file_in_native_is_compiled() -> None:
     """Each .c file in native/ is compiled, and each compiled file exists."""
-    present = {name for name in list_native_files() if name.endswith(".c") and "peers/" not in name}
+    present = {
+        name for name in list_native_c_files() if name.endswith(".c") and "peers/" not in name
+    }
     assert read_names_printed_by_make("list-shims") == present
 
 
@@ -282,7 +284,7 @@ def test_no_function_has_a_second_definition() -> None:
     """No file in native/ defines a function or macro of a shared source."""
     shared = {function for name in list_shared_sources() for function in parse_definitions(name)}
     assert len(shared) > 200
-    for name in list_native_files():
+    for name in list_native_c_files():
         if name.endswith((".c", ".h")):
             assert parse_definitions(name) & shared <= COMMON_NAMES, name
 
@@ -300,14 +302,14 @@ def test_no_shared_code_is_copied() -> None:
     shared = {
         passage for name in list_shared_sources() for passage in list_sequences_of_code_lines(name)
     }
-    for name in list_native_files():
+    for name in list_native_c_files():
         if name.endswith((".c", ".h")):
             assert not list_sequences_of_code_lines(name) & shared, name
 
 
 def test_no_c_file_is_included() -> None:
     """No file in native/ includes a .c file."""
-    for name in list_native_files():
+    for name in list_native_c_files():
         if name.endswith((".c", ".h")):
             assert not re.search(r'#include\s+"[^"]+\.c"', read_source(name)), name
 

@@ -415,7 +415,7 @@ def test_progress_lines_are_separated_from_other_output(monkeypatch: pytest.Monk
     shown: list[object] = []
     process: Any = SimpleNamespace(stderr=object())
     add = lambda *words: shown.append(words)  # noqa: E731
-    assert native.follow_progress(process, add, 100.0, add) == ["hello", "bye"]
+    assert native.show_program_progress(process, add, 100.0, add) == ["hello", "bye"]
     assert shown == [
         (1, 3, "a-b"), ("measuring on CPU 12, idle", 12), (1, 3, "a-b"), (3, 3, "c"),
     ]  # fmt: skip
@@ -466,6 +466,6 @@ def test_disturbances_are_appended_to_env(tmp_path: Path, monkeypatch: pytest.Mo
     before = disturbance.read_disturbance_counters()
     for text in ("kernel=k\ncpu=3\n", "kernel=k\n"):
         (tmp_path / "env").write_text(text)
-        native.add_disturbances(tmp_path / "env", before, "looks=1\n")
+        native.append_disturbances_to_env(tmp_path / "env", before, "looks=1\n")
         assert (tmp_path / "env").read_text() == f"{text}seconds=2\nlooks=1\n"
     assert asked == [3, native.NO_CPU]

@@ -226,10 +226,10 @@ def test_each_neighbour_run_has_its_own_seed_and_findings(
 
 def test_runs_without_rows_of_hot_loops_fail() -> None:
     none = neighbours.Findings("busy", 0, 0, 0.0, [], [], [])
-    assert not neighbours.judge_findings("busy", [none])
+    assert not neighbours.judge_neighbour_findings("busy", [none])
     enough = replace(none, hot=10, resolved=8)
-    assert neighbours.judge_findings("busy", [none, enough])
-    assert not neighbours.judge_findings("busy", [replace(none, hot=1), enough])
+    assert neighbours.judge_neighbour_findings("busy", [none, enough])
+    assert not neighbours.judge_neighbour_findings("busy", [replace(none, hot=1), enough])
 
 
 @pytest.mark.parametrize(

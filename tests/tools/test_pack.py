@@ -271,7 +271,7 @@ def test_grades_are_unknown_without_numpy(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change_env_json(run, set_source_with_commit)
-    monkeypatch.setattr(report, "has_package", lambda _: False)
+    monkeypatch.setattr(report, "has_python_package", lambda _: False)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     assert "its grades are unknown, because they need the package" in capsys.readouterr().out
 
@@ -362,7 +362,7 @@ def test_host_and_user_names_of_three_letters_are_personal(monkeypatch: pytest.M
     ],
 )
 def test_packed_fields_of_an_unexpected_type_become_null(value: Any, shape: Any, kept: Any) -> None:
-    assert pack.keep_fields(value, shape, str.upper) == kept
+    assert pack.select_and_redact_fields(value, shape, str.upper) == kept
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_listing_counts_samples_and_hardware_events() -> None:
     env: dict[str, Any] = {
         "tiers": [{"tier": "native", "counters": [1, 2, 3]}, {"tier": "vm", "counters": []}]
     }
-    said = pack.describe_content("n", env, gzip.compress(text.encode()))
+    said = pack.describe_packed_content("n", env, gzip.compress(text.encode()))
     assert '"counters": "3 counts of hardware events"' in said and '"counters": []' in said
     assert said.startswith("n/env.json: {\n") and env["tiers"][0]["counters"] == [1, 2, 3]
     end = "n/samples.csv.gz: 3 samples of the benchmarks a (vm), b (native)"
@@ -395,7 +395,9 @@ def test_listing_counts_samples_and_hardware_events() -> None:
 
 
 def test_archive_is_compressed_and_has_no_dates() -> None:
-    with zipfile.ZipFile(io.BytesIO(pack.make_archive("f", {"b": b"x" * 999, "a": b""}))) as opened:
+    with zipfile.ZipFile(
+        io.BytesIO(pack.make_zip_archive("f", {"b": b"x" * 999, "a": b""}))
+    ) as opened:
         found = opened.infolist()
         assert opened.read("f/b") == b"x" * 999
     assert [entry.filename for entry in found] == ["f/b", "f/a"]

@@ -83,13 +83,13 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
     summary = read_summary(reference_run)
     names = keeping.list_reference_figures(reference_run)
     assert sorted(names) == [path.stem for path in kept]
-    text = keeping.render_readme(read_env(reference_run / "env.json"), summary, names)
+    text = keeping.render_reference_readme(read_env(reference_run / "env.json"), summary, names)
     assert len(text.splitlines()) <= 120
     assert text == (pages.REFERENCE / "README.md").read_text()
 
 
 def raise_missing_cpu_name(*_: object) -> str:
-    """Raise the error of render_readme() for an env.json without the name of the CPU."""
+    """Raise the error of render_reference_readme() for an env.json without the name of the CPU."""
     raise KeyError("model_name")
 
 
@@ -98,7 +98,7 @@ def raise_missing_cpu_name(*_: object) -> str:
     [
         # The samples of a full run are too large to commit.
         ("MOST_SAMPLES_BYTES", 1_000_000, "at most 1000000 are committed; CONTRIBUTING.md says"),
-        ("render_readme", raise_missing_cpu_name, "env.json lacks 'model_name'"),
+        ("render_reference_readme", raise_missing_cpu_name, "env.json lacks 'model_name'"),
     ],
 )
 def test_refused_reference_run_leaves_the_old_one_unchanged(
@@ -172,11 +172,11 @@ def test_table_of_dormant_costs_has_real_cpus_only() -> None:
         ([], [jump], rows[:1]),
         (results[:1], [], rows[2:3]),
     ):
-        head, empty, titles, line, *found = keeping.render_dormant_table(some, costs)
+        head, empty, titles, line, *found = keeping.render_dormant_cost_table(some, costs)
         assert (head, empty) == ("## Dormant, on the real CPU", "")
         assert titles.count("|") == line.count("|") == shown[0].count("|")
         assert found == [*shown, ""]
-    assert not [*keeping.render_dormant_table(results[2:], others)]
+    assert not [*keeping.render_dormant_cost_table(results[2:], others)]
 
 
 def test_instruction_count_table_has_a_column_per_kernel() -> None:
@@ -287,7 +287,7 @@ def test_page_sections_of_emulated_tiers_are_collapsed() -> None:
     ]
     env = {"tiers": [{"tier": tier, "kernel": kernel, "env": {}} for tier, kernel in units]}
     run = sections.Page(env, results, [], sites)
-    text = sections.render_kind_section_html(run, result_kinds.DORMANT)
+    text = sections.render_result_kind_section_html(run, result_kinds.DORMANT)
     begin = r'(?:<details><summary>([^<]*)</summary>\n)?<div id="dormant-([^"]*)"'
     _, *parts = re.split(begin, text)
     assert dict(zip(parts[1::3], parts[::3])) == {

@@ -358,11 +358,11 @@ def test_matplotlib_before_version_3_6_is_refused(
     version: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matplotlib, "__version__", version)
-    library.find_drawing_fault.cache_clear()
+    library.find_matplotlib_fault.cache_clear()
     try:
-        assert library.find_drawing_fault() == fault
+        assert library.find_matplotlib_fault() == fault
     finally:
-        library.find_drawing_fault.cache_clear()
+        library.find_matplotlib_fault.cache_clear()
 
 
 def test_example_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def test_temporary_line_is_cut_to_the_width_of_the_terminal(
     text = "".join(str(n % 10) for n in range(200))
     terminal, log = Terminal(), io.StringIO()
     for stream in (terminal, log):
-        Line(stream).print_temporary(text)
+        Line(stream).print_temporary_line(text)
     assert terminal.getvalue() == f"\r{text[:shown]}\033[K"
     assert log.getvalue() == f"{text}\n"
 
@@ -119,7 +119,7 @@ def test_closed_progress_leaves_no_temporary_line(
     progress.erase_temporary_line()
     assert stream.getvalue() == ""
     line = Line(stream)
-    line.print_temporary("x")
+    line.print_temporary_line("x")
     before = stream.getvalue()
     line.erase_temporary_line()
     line.erase_temporary_line()

@@ -219,7 +219,7 @@ def test_limit_of_mutant_catch_rate_allows_for_chance(
 ) -> None:
     """A sample is below the limit of 92 % if the binomial distribution makes so few caught mutants
     improbable: at most 7 of 10 (probability 0.04), or 176 of 200 (0.03)."""
-    assert randommutants.is_below_limit(caught, judged, 92.0) is below
+    assert randommutants.is_caught_share_too_low(caught, judged, 92.0) is below
 
 
 def test_run_passes_if_all_mutants_are_caught(
@@ -335,10 +335,10 @@ def test_tests_that_execute_a_line_are_found(tmp_path: Path) -> None:
         rows = [(1, context, some) for context, some in enumerate(bits)]
         database.executemany("INSERT INTO line_bits VALUES (?, ?, ?)", rows)
     lines = testlines.TestLines(SLOW_AND_QUICK, data, tmp_path)
-    assert lines.find_tests("a.py", [9]) == ["quick", "slow"]
-    assert lines.find_tests("a.py", [10]) == ["quick"]
-    assert lines.find_tests("a.py", [1]) == ["quick", "slow"]
-    assert lines.find_tests("a.py", [2]) == lines.find_tests("b.py", [9]) == []
+    assert lines.find_tests_of_lines("a.py", [9]) == ["quick", "slow"]
+    assert lines.find_tests_of_lines("a.py", [10]) == ["quick"]
+    assert lines.find_tests_of_lines("a.py", [1]) == ["quick", "slow"]
+    assert lines.find_tests_of_lines("a.py", [2]) == lines.find_tests_of_lines("b.py", [9]) == []
 
 
 def test_tests_that_execute_a_c_line_are_found() -> None:
@@ -346,11 +346,11 @@ def test_tests_that_execute_a_c_line_are_found() -> None:
     compiled, all tests of the file are found, and for another file, all tests."""
     table = {"a.c": {"3": ["slow", "quick", "failing"], "4": [], "7": ["slow"]}}
     lines = testlines.NativeTestLines(SLOW_AND_QUICK, table)
-    assert lines.find_tests("a.c", 3) == ["quick", "slow"]
-    assert lines.find_tests("a.c", 7) == ["slow"]
-    assert lines.find_tests("a.c", 5) == ["quick", "slow"]
-    assert lines.find_tests("a.c", 4) == []
-    assert lines.find_tests("b.c", 3) == ["quick", "slow"]
+    assert lines.find_tests_of_lines("a.c", 3) == ["quick", "slow"]
+    assert lines.find_tests_of_lines("a.c", 7) == ["slow"]
+    assert lines.find_tests_of_lines("a.c", 5) == ["quick", "slow"]
+    assert lines.find_tests_of_lines("a.c", 4) == []
+    assert lines.find_tests_of_lines("b.c", 3) == ["quick", "slow"]
 
 
 # A Python file, and tests that execute its lines 2, 4, 6, 8 and 10: in the main thread of the test,
@@ -402,12 +402,12 @@ def test_python_lines_that_a_test_executes_are_measured(tmp_path: Path) -> None:
     (tmp_path / "tests" / "test_steps.py").write_text(STEPS_TESTS)
     log = tmp_path / "logs" / "sound.log"
     log.parent.mkdir()
-    lines = testlines.measure_test_lines(tmp_path, log, ["tests/test_steps.py"])
+    lines = testlines.record_lines_of_tests(tmp_path, log, ["tests/test_steps.py"])
     for line, names in (
         *((2, {"self", "indirect"}), (4, {"thread"}), (6, {"worker"}), (8, {"program"})),
         (10, {"shared", "indirect"}),
     ):
-        found = lines.find_tests("scripts/kmtools/steps.py", [line])
+        found = lines.find_tests_of_lines("scripts/kmtools/steps.py", [line])
         assert {*found} == {f"tests/test_steps.py::test_{name}" for name in names}
 
 
@@ -478,8 +478,8 @@ def test_c_lines_that_a_test_executes_are_measured(
     log = tmp_path / "logs" / "sound.log"
     log.parent.mkdir()
     for _ in range(2):
-        lines = testlines.measure_native_test_lines(tmp_path, log, ["tests/test_choice.py"])
-        tests = [lines.find_tests("native/choice.c", line) for line in (3, 5, 2)]
+        lines = testlines.record_native_lines_of_tests(tmp_path, log, ["tests/test_choice.py"])
+        tests = [lines.find_tests_of_lines("native/choice.c", line) for line in (3, 5, 2)]
         name = "tests/test_choice.py::test_with"
         assert tests[0] == [name] and tests[1] == [f"{name}out"]
         assert {*tests[2]} == {name, f"{name}out"} and f"{name[:-4]}other" in lines.times.seconds
@@ -496,7 +496,7 @@ def test_stored_test_results_are_read_again(tmp_path: Path) -> None:
     record.write_text("".join(f"{json.dumps(phase)}\n" for phase in phases))
     assert testlines.read_passed_tests(record) == testlines.TestTimes({"a": 3.0})
     (tmp_path / "log.json").write_text('{"seconds": {"a": 3.0}, "fixtures": {"a": ["f"]}}')
-    found = testlines.find_passing_tests(tmp_path, [], tmp_path / "log")
+    found = testlines.load_or_run_passing_tests(tmp_path, [], tmp_path / "log")
     assert found == testlines.TestTimes({"a": 3.0}, {"a": ["f"]})
 
 
@@ -512,7 +512,7 @@ def test_results_of_an_incomplete_run_are_refused(
 
     monkeypatch.setattr(testlines, "run_pytest_in_tree", write_incomplete_test_log)
     with pytest.raises(FailedError, match="not run to the end"):
-        testlines.find_passing_tests(tmp_path, [], tmp_path / "log")
+        testlines.load_or_run_passing_tests(tmp_path, [], tmp_path / "log")
     assert not (tmp_path / "log.json").exists()
 
 
@@ -567,9 +567,9 @@ def test_kernel_mutant_is_judged_by_its_boot(
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "get_object_dir", lambda *_: tmp_path / "objects")
     monkeypatch.setattr(randommutants, "build_modules", build_fake_modules)
-    monkeypatch.setattr(randommutants, "make_stripped_copies", lambda *_: None)
+    monkeypatch.setattr(randommutants, "make_stripped_module_copies", lambda *_: None)
     monkeypatch.setattr(mutants, "build_kmlive", lambda _: source)
-    monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
+    monkeypatch.setattr(randommutants, "list_native_c_files", lambda *_: {"native/live.c"})
     monkeypatch.setattr(randommutants, "boot_until_failure", return_failed_case)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "int a;\n")
     judge = randommutants.make_kernel_judge("6.1")
@@ -618,7 +618,7 @@ def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
     monkeypatch.setattr(randommutants, "compile_object", return_fake_object)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "live")
     monkeypatch.setattr(mutants, "build_kmlive", lambda _: source)
-    monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
+    monkeypatch.setattr(randommutants, "list_native_c_files", lambda *_: {"native/live.c"})
     monkeypatch.setattr(randommutants, "boot_until_failure", record_boot)
     judge = randommutants.make_kernel_judge("6.1")
     with randommutants.replace_file_text_temporarily("native/live.c", text, tmp_path / "tree"):
@@ -772,7 +772,7 @@ def test_kvm_is_tried_only_for_tests_that_may_use_kvm(
     monkeypatch.setattr(catalogue, "find_unpacked_kernel", lambda _: True)
     monkeypatch.setattr(machine, "find_usable_accel", try_kvm)
     request = SuiteRequest(options={"where": where})
-    check.print_accelerator(registry.select_tests([pattern], "weekly"), request)
+    check.print_accelerator_of_tests(registry.select_tests([pattern], "weekly"), request)
     assert tried == [catalogue.get_default_kernel_name()] * boots
     line = f"kernel {catalogue.get_default_kernel_name()}: under KVM\n"
     assert capsys.readouterr().out == line * boots

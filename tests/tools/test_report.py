@@ -243,10 +243,11 @@ def test_header_of_a_benchmark_has_its_numbers_or_says_that_counts_are_exact(
     result = make_result("b", "v", unit=unit)
     numbers = "margin 0.250, noise floor 0.100, smallest detectable 0.350"
     assert (
-        table.make_group_header(result) == f"b: over none; {'exact counts' if exact else numbers}"
+        table.make_benchmark_header(result)
+        == f"b: over none; {'exact counts' if exact else numbers}"
     )
     alone = replace(result, baseline=None)
-    assert table.make_group_header(alone) == (
+    assert table.make_benchmark_header(alone) == (
         "b: no variant has an A/A clone, so nothing is compared"
     )
 
@@ -265,11 +266,11 @@ def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> No
     column of core cycles is shown only if a row has core cycles, the column of blocks only if rows
     differ in their number of blocks, and the column of flagged windows only if one is flagged."""
     rows = [make_result("b", name, unit=unit, core=None) for name in ("v", "w")]
-    assert [head for head, _, _ in restable.choose_columns(rows[:1])] == heads
+    assert [head for head, _, _ in restable.choose_result_columns(rows[:1])] == heads
 
     def list_column_heads(*changes: dict[str, Any]) -> list[str]:
         changed = [replace(row, **change) for row, change in zip(rows, changes, strict=True)]
-        return [head for head, _, _ in restable.choose_columns(changed)]
+        return [head for head, _, _ in restable.choose_result_columns(changed)]
 
     assert list_column_heads({}, {}) == heads
     assert list_column_heads({"n": 7}, {}) == [*heads, "blocks"]
@@ -417,7 +418,7 @@ def test_table_of_medians_needs_no_numpy(
     (result,) = [r for r in results if (r.tier, r.variant) == ("native", "l1-hit")]
     assert result.delta is not None
     assert float(row[1]) == pytest.approx(result.median, abs=0.001)
-    assert float(row[2]) == pytest.approx(stats.compute_median(result.deltas), abs=0.001)
+    assert float(row[2]) == pytest.approx(stats.compute_median_slope(result.deltas), abs=0.001)
     assert "icount" not in done.stdout and "python3-numpy" in done.stdout
 
 
@@ -484,7 +485,7 @@ def test_large_numbers_have_three_significant_digits() -> None:
         1: "1", 999: "999", 999.6: "1.00k", 9996: "10.0k", 99_960: "100k", 488_348: "488k",
         999_600: "1.00M", 16_268_898: "16.3M", 28_767_562_473: "28.8G", 1e13: "10000G",
     }  # fmt: skip
-    assert {value: table.format_with_prefix(value) for value in known} == known
+    assert {value: table.format_with_si_prefix(value) for value in known} == known
 
 
 @pytest.mark.parametrize(
@@ -518,7 +519,7 @@ def test_numbers_with_a_prefix_have_three_digits_at_each_power() -> None:
         ),
         *((99_940, "99.9k"), (100_000, "100k"), (10**6, "1.00M"), (10**9, "1.00G")),
     }
-    assert {(value, table.format_with_prefix(value)) for value, _ in known} == known
+    assert {(value, table.format_with_si_prefix(value)) for value, _ in known} == known
 
 
 def test_notes_longer_than_24_characters_are_numbered_below_the_table() -> None:
@@ -686,12 +687,12 @@ def test_spread_of_blocks_has_quantiles_and_a_bar_for_each_layout() -> None:
     ]
     space, low, high = "\N{EN SPACE}", chr(0x2581), chr(0x2588)
     spread = space.join(("5.000", "50.00", "95.00", "100.0"))
-    page = restable.render_blocks_html(rows)
+    page = restable.render_block_spread_html(rows)
     assert "<caption>native: blocks and code layouts, TSC cycles per operation</caption>" in page
     assert parse_table_cells(page)[1:] == [
         ["b"], ["v", spread, f"{low}{high} +0.000…+1.000"], ["&lt;w&gt;", spread, "–"],
     ]  # fmt: skip
-    assert restable.render_blocks_html(rows[2:]) == ""
+    assert restable.render_block_spread_html(rows[2:]) == ""
 
 
 def test_perf_events_of_a_loop_pass_are_shown() -> None:
@@ -701,11 +702,11 @@ def test_perf_events_of_a_loop_pass_are_shown() -> None:
         ("b", "v", "cycles"): (12.5, 1.0), ("b", "v", "misses"): (-2.0, 0.5),
         ("b", "<w>", "misses"): (3.0, 1.0), ("d", "v", "other"): (1.0, 1.0),
     }  # fmt: skip
-    page = restable.render_events_html(rows, counted)
+    page = restable.render_hardware_events_html(rows, counted)
     scaled = "scaled where the counter ran for a part of the time"
     assert f"<caption>native: events of a pass; {scaled}</caption>" in page
     assert parse_table_cells(page) == [
         ["variant", "cycles", "misses"], ["b"], ["v", "12.50", "−2.000 (scaled)"],
         ["&lt;w&gt;", "–", "3.000"],
     ]  # fmt: skip
-    assert restable.render_events_html(rows[3:], counted) == ""
+    assert restable.render_hardware_events_html(rows[3:], counted) == ""

@@ -83,7 +83,7 @@ def test_two_tests_that_make_the_same_suite_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The two tests would write the logs of kernel-6.1, perhaps at the same time."""
-    monkeypatch.setattr(check, "print_accelerator", lambda *_: None)
+    monkeypatch.setattr(check, "print_accelerator_of_tests", lambda *_: None)
     monkeypatch.setattr(suites, "run_all_suites", lambda *_: Tally())
     monkeypatch.setattr(suites, "LOGS", tmp_path)
     assert main(["check", "core", "matrix", "--kernel", "6.1"]) == 2
@@ -279,7 +279,7 @@ def test_output_of_the_second_process_has_characters_that_the_locale_lacks() -> 
         sys.path.insert(0, {str(ROOT / "scripts")!r})
         from kmtools.base import streams
         from kmtools.runner import suite
-        streams.prepare_streams()
+        streams.prepare_standard_streams()
         def run(_):
             print("5 \\u2212 3 \\xe9")
             return suite.Tally(1)
@@ -307,11 +307,11 @@ def test_suites_that_others_wait_for_and_long_ones_run_first(tmp_path: Path) -> 
     assert pool.estimate_seconds_left(some[1], 2) == 90
     assert pool.estimate_seconds_left(some[0], 2) == 116 / 2
     assert pool.estimate_seconds_left(some[0], 1) == 116
-    taken = [pool.take_suite(lambda: True) for _ in "123"]
+    taken = [pool.take_next_suite(lambda: True) for _ in "123"]
     assert [suite.name for suite in taken if suite] == ["d", "c", "a"]
-    last = pool.take_suite(lambda: False)
+    last = pool.take_next_suite(lambda: False)
     assert last and last.name == "b"
-    assert pool.take_suite(lambda: True) is None
+    assert pool.take_next_suite(lambda: True) is None
     for suite in some[1:]:
         pool.mark_suite_as_ended(suite)
     assert pool.estimate_seconds_left(some[0], 2) == 5

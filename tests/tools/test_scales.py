@@ -76,9 +76,9 @@ def test_logarithmic_axis_has_only_values_above_zero() -> None:
 
 def test_value_outside_the_axis_is_clamped_to_its_end() -> None:
     axis = Scale(-1.0, 3.0)
-    assert [axis.clamp_value(x) for x in (-2, -1, 0.5, 3, math.inf)] == [-1, -1, 0.5, 3, 3]
+    assert [axis.clamp_to_axis(x) for x in (-2, -1, 0.5, 3, math.inf)] == [-1, -1, 0.5, 3, 3]
     with pytest.raises(ValueError, match="not a number"):
-        axis.clamp_value(math.nan)
+        axis.clamp_to_axis(math.nan)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_coordinate_has_one_decimal(value: float, text: str) -> None:
 )
 def test_path_uses_short_commands_for_horizontal_and_vertical_lines(path: str, steps: str) -> None:
     """One point is 4/3 pixels."""
-    assert svgfile.convert_path(path) == steps
-    assert svgfile.convert_path("M 1 2 L 1 5", 2.0, 4.0) == "M4 8V12"
+    assert svgfile.convert_svg_path(path) == steps
+    assert svgfile.convert_svg_path("M 1 2 L 1 5", 2.0, 4.0) == "M4 8V12"
 
 
 def test_neighbouring_shapes_with_equal_attributes_are_merged() -> None:
@@ -228,14 +228,14 @@ def test_panel_remark_names_equivalent_variants_and_noise() -> None:
     rows = [make_result("b", "none", None), make_result("b", "none-clone", 0.0),
             make_result("b", "x", 0.05), make_result("b", "y", -0.01)]  # fmt: skip
     noise = "Noise floor (A/A, shaded) ±0.100; margin (dotted) ±0.250."
-    assert panels.make_remark(rows) == f"Equivalent to none, within ±0.150: x and y. {noise}"
-    assert panels.make_remark(rows[:2]) == noise
+    assert panels.make_panel_remark(rows) == f"Equivalent to none, within ±0.150: x and y. {noise}"
+    assert panels.make_panel_remark(rows[:2]) == noise
     rows[1] = replace(rows[1], verdict=UNRESOLVED)
     assert panels.describe_noise_floor(rows) == noise.replace("0.100;", "0.100 (unresolved);")
     for name in ("noise_floor", "margin"):
         assert panels.describe_noise_floor([replace(rows[0], **{name: None})]) == ""  # type: ignore[arg-type]
     exact = [replace(row, unit="instructions", verdict=IDENTICAL) for row in rows[1:]]
-    assert panels.make_remark(exact) == "Not one instruction more: x and y."
+    assert panels.make_panel_remark(exact) == "Not one instruction more: x and y."
 
 
 def test_exact_counts_are_bars_from_zero() -> None:
@@ -343,7 +343,7 @@ def test_wrong_published_difference_is_marked_with_a_cross() -> None:
     then, now = thenandnow.make_published_row(row), thenandnow.make_measured_row(row)
     assert (then.odd, then.caveat) == (-7.5, "stated: -7.5, against its totals")
     assert (now.caveat, now.blank) == ("", then.caveat)
-    pair = thenandnow.make_pair(("s", "m", "k"), [row])
+    pair = thenandnow.make_panel_pair(("s", "m", "k"), [row])
     assert (pair.title, pair.then.title, pair.now.title) == (
         "m, k, 2008",
         "Then, 2008",
@@ -372,18 +372,18 @@ def test_visibility_limit_of_costs_is_the_lower_quartile(values: list[float], li
 
 def test_published_machine_of_2006_is_sorted_first() -> None:
     names = [("b", "m", "2"), ("a", "m", "2"), ("markers-0.20", "z", "1"), ("a", "m", "1")]
-    found = thenandnow.sort_machines({name: [] for name in names})
+    found = thenandnow.sort_published_machines({name: [] for name in names})
     assert found == [names[2], names[3], names[1], names[0]]
 
 
 def test_cost_relative_to_another_baseline_is_found() -> None:
     over = (1.5, Interval(1.0, 2.0))
     result = make_result("b", "v", 3.0, also_over={"flag": over}, margin=None)
-    ours = thenandnow.find_counterpart(result, "none")
+    ours = thenandnow.find_cost_over_reference(result, "none")
     assert ours and (ours.delta, ours.over, ours.margin) == (3.0, "none", 0.0)
-    ours = thenandnow.find_counterpart(result, "flag")
+    ours = thenandnow.find_cost_over_reference(result, "flag")
     assert ours and (ours.delta, ours.interval, ours.over) == (1.5, over[1], "flag")
-    assert thenandnow.find_counterpart(result, "other") is None
+    assert thenandnow.find_cost_over_reference(result, "other") is None
 
 
 def test_adjacent_rows_of_a_panel_share_a_background() -> None:
@@ -448,9 +448,9 @@ def test_matplotlib_that_cannot_draw_is_reported(
 
     canvas = SimpleNamespace(render_part_as_inline_svg=lambda *words: "")
     monkeypatch.setattr("importlib.import_module", return_fake_matplotlib)
-    monkeypatch.setattr(library, "import_canvas", lambda: canvas)
+    monkeypatch.setattr(library, "import_canvas_module", lambda: canvas)
     monkeypatch.setattr(library, "make_trial_panel", lambda: None)
-    assert library.find_drawing_fault.__wrapped__() == fault
+    assert library.find_matplotlib_fault.__wrapped__() == fault
 
 
 def test_row_label_margins_leave_room_for_the_axis() -> None:

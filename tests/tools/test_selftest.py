@@ -176,7 +176,7 @@ def test_the_whole_interval_must_be_close_to_the_known_cost(
     cost: float, lo: float, hi: float, verdict: str, said: str
 ) -> None:
     row = Planted("add", 1, 1, ("differs", "unresolved"))
-    assert selftest.choose_outcome(row, cost, Interval(lo, hi), verdict) == said
+    assert selftest.choose_self_test_outcome(row, cost, Interval(lo, hi), verdict) == said
 
 
 @pytest.mark.parametrize(("variant", "said"), [("nops", UNCLEAR), ("chain-clone", FAIL)])
@@ -184,7 +184,7 @@ def test_unresolved_row_is_excused_only_by_clone_noise(variant: str, said: str) 
     """For a row with a cost near zero, the verdict "unresolved" gives the outcome UNCLEAR, because
     the A/A clone may be noisy. For the row of the clone itself, this verdict is a failure."""
     row = Planted(variant, 0, 0, ("equivalent",))
-    outcome = selftest.choose_outcome(row, 0.0, Interval(-0.1, 0.1), "unresolved")
+    outcome = selftest.choose_self_test_outcome(row, 0.0, Interval(-0.1, 0.1), "unresolved")
     assert outcome == said
 
 
@@ -272,7 +272,7 @@ def test_known_cost_may_be_a_range(
     cost."""
     row = Planted("load", least, most, ("slower",))
     for cost in (lo, hi):
-        assert selftest.choose_outcome(row, cost, Interval(lo, hi), "slower") == said
+        assert selftest.choose_self_test_outcome(row, cost, Interval(lo, hi), "slower") == said
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_each_try_has_different_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(collect, "load_raw_folder", lambda *_: SimpleNamespace(rows=[], tier=None))
     monkeypatch.setattr(selftest, "compute_results", lambda *_: made)
     assert selftest.judge_self_test(40) == DONE and seeds == [40]
-    monkeypatch.setattr(selftest, "choose_outcome", lambda *_: UNCLEAR)
+    monkeypatch.setattr(selftest, "choose_self_test_outcome", lambda *_: UNCLEAR)
     assert selftest.judge_self_test(40) == UNABLE and seeds == [40, 40, 46, 52, 58, 64]
-    monkeypatch.setattr(selftest, "choose_outcome", lambda *_: FAIL)
+    monkeypatch.setattr(selftest, "choose_self_test_outcome", lambda *_: FAIL)
     assert selftest.judge_self_test(0) == BAD and len(seeds) == 11

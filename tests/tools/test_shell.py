@@ -100,7 +100,7 @@ class FakeShell:
             ("catalogue.find_kernel_entry", lambda name: Entry(name, "s", "i", "q", "gates")),
             ("kernels.ensure_kernel_is_unpacked", lambda entry: kernel),
             ("build.build_modules", self.build_modules),
-            ("build.build_client_modules", self.build_clients),
+            ("build.build_modules_using_kmarkers", self.build_clients),
             ("tracers.fetch_tracers", lambda suite: (self.tracers, self.missing)),
             ("stock.copy_module_dependencies", lambda *_: self.dependencies),
             ("find_usable_accel", lambda *_: Accel("kvm")),
@@ -244,7 +244,7 @@ def test_shell_that_does_not_end_fails_the_suite(
     (tmp_path / "scripts" / "kmarkers").write_text(ENDLESS_SHELL)
     monkeypatch.setattr(shell_suite, "ROOT", tmp_path)
     monkeypatch.setattr(shell_suite, "ANSWER_SECONDS", 0.2)
-    tally = shell_suite.run_shell_sessions("6.1", tmp_path / "log")
+    tally = shell_suite.run_lab_shell_sessions("6.1", tmp_path / "log")
     for why in ("of the shell is not 0", "after a kernel warning is not 1"):
         assert f"the exit code {why}" in tally.failed
     assert (tmp_path / "log").read_text() == f"{tally.format_summary()}\n"

@@ -9,7 +9,7 @@ import pytest
 from kmtools.lab.result import Result
 from kmtools.suites import kernelsuite, soak
 
-NAMES = soak.list_fault_checks()
+NAMES = soak.list_injected_fault_checks()
 
 
 def make_soak_result(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
@@ -22,21 +22,23 @@ def make_soak_result(directory: Path, failed: list[str], exit_code: int | None =
 
 
 def test_undetected_injected_fault_is_a_failure(tmp_path: Path) -> None:
-    assert not soak.judge_fault_boot(make_soak_result(tmp_path, NAMES)).failed
+    assert not soak.judge_injected_fault_boot(make_soak_result(tmp_path, NAMES)).failed
     for number, name in enumerate(NAMES):
         others = NAMES[:number] + NAMES[number + 1 :]
-        assert soak.judge_fault_boot(make_soak_result(tmp_path, others)).failed == [
+        assert soak.judge_injected_fault_boot(make_soak_result(tmp_path, others)).failed == [
             f"an injected fault is not detected: {name}"
         ]
 
 
 def test_failure_without_an_injected_fault_is_reported(tmp_path: Path) -> None:
     other = "round 2: the kernel logged no fault"
-    assert soak.judge_fault_boot(make_soak_result(tmp_path, [*NAMES, other])).failed == [other]
+    assert soak.judge_injected_fault_boot(make_soak_result(tmp_path, [*NAMES, other])).failed == [
+        other
+    ]
 
 
 def test_a_guest_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
-    assert soak.judge_fault_boot(make_soak_result(tmp_path, NAMES, None)).failed
+    assert soak.judge_injected_fault_boot(make_soak_result(tmp_path, NAMES, None)).failed
 
 
 def test_soak_prints_only_summary_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,14 +159,14 @@ def test_mirror_is_chosen_among_vendor_sources() -> None:
         sources.Source("mirror://s", "bookworm-security", ("main",)),
     ]
     mirror = sources.choose_mirror(found, "bookworm")
-    assert mirror.list_source_lists("trixie") == [
+    assert mirror.list_apt_source_lists("trixie") == [
         [
             "deb [signed-by=/keys/a.gpg] mirror://a trixie main",
             "deb mirror://s trixie-security main",
         ],
         ["deb [signed-by=/keys/a.gpg] mirror://a trixie main"],
     ]
-    assert [line.split()[-2] for line in mirror.list_source_lists("experimental")[0]] == [
+    assert [line.split()[-2] for line in mirror.list_apt_source_lists("experimental")[0]] == [
         "sid",
         "experimental",
     ]
@@ -208,12 +208,12 @@ def test_debian_suites_use_archives_of_debian(
     with pytest.raises(UnableError, match=r"keys of Debian's archive are missing.*scripts/setup"):
         sources.find_mirror("bookworm")
     (tmp_path / "keys").touch()
-    assert sources.find_mirror("bookworm").list_source_lists("bookworm")[0] == [
+    assert sources.find_mirror("bookworm").list_apt_source_lists("bookworm")[0] == [
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian bookworm main",
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security bookworm-security main",
     ]
     simulate_distro("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
-    assert sources.find_mirror("bookworm").list_source_lists("bookworm") == [
+    assert sources.find_mirror("bookworm").list_apt_source_lists("bookworm") == [
         ["deb mirror://d bookworm main"]
     ]
 
@@ -249,7 +249,7 @@ def test_ubuntu_suites_use_archives_of_ubuntu(
         ("ID=debian\n", "deb mirror://d stable main\n", "mirror://named/ubuntu"),
     ):
         simulate_distro(release, listed)
-        (lines,) = sources.find_mirror("ubuntu-jammy").list_source_lists("ubuntu-jammy")
+        (lines,) = sources.find_mirror("ubuntu-jammy").list_apt_source_lists("ubuntu-jammy")
         heads = [line.rpartition("] ")[2] for line in lines]
         parts = ("jammy", "jammy-updates", "jammy-security")
         assert heads == [f"{uri} {part} main universe" for part in parts]

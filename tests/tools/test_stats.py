@@ -283,7 +283,7 @@ def test_ends_of_a_sign_test_interval_are_values_at_ranks(
 def test_medians_of_layouts_are_ordered_by_layout() -> None:
     series = [Slope(block, layout, top) for block, layout, top in ((0, 9, 4), (1, 2, 7), (2, 9, 5))]
     assert [*stats.compute_layout_medians(series).items()] == [(2, 7), (9, 4.5)]
-    assert str(stats.compute_median([])) == "nan"
+    assert str(stats.compute_median_slope([])) == "nan"
 
 
 def test_flags_are_counted_by_name_in_alphabetical_order() -> None:

@@ -184,7 +184,7 @@ def test_resumed_run_repeats_the_same_interim_evaluations(
 
 def test_error_probabilities_of_interim_looks_sum_to_alpha() -> None:
     assert sum(stopping.LOOKS.values()) == pytest.approx(location.ERROR_PROBABILITY)
-    assert [stopping.get_look_error_probability(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
+    assert [stopping.get_interim_error_probability(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
     ]  # fmt: skip
 
@@ -199,7 +199,7 @@ def test_predicted_detectable_difference_shrinks_with_processes() -> None:
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
     half = 0.1 * (stopping.PILOT_CLUSTERS / 16) ** 0.5
-    alpha = stopping.get_look_error_probability(16)
+    alpha = stopping.get_interim_error_probability(16)
     wanted = verdicts.compute_smallest_detectable_difference(
         Interval(-half, half), clone.margin, alpha
     )
@@ -259,7 +259,7 @@ BENT = "not on a line: from short to long windows, the difference changes by +1"
 def test_benchmarks_are_measured_further_if_time_may_resolve_a_row(
     results: list[verdicts.Result], look: tuple[list[str], int, int, int]
 ) -> None:
-    assert interim.make_interim_look(results) == interim.InterimLook(*look)
+    assert interim.analyse_interim_results(results) == interim.InterimLook(*look)
 
 
 @pytest.mark.parametrize(

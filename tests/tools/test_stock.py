@@ -75,7 +75,7 @@ def test_modules_of_a_package_are_copied_once(tmp_path: Path) -> None:
     packed.with_suffix(".ko.xz").write_bytes(lzma.compress(content))
     packed.unlink()
     scratch = tmp_path / "new/scratch"
-    copies = stock.copy_package_modules(kernel, ["d", "e", "a", "b_c", "d", "f"], scratch)
+    copies = stock.copy_kernel_package_modules(kernel, ["d", "e", "a", "b_c", "d", "f"], scratch)
     assert copies == [scratch / f"{name}.ko" for name in ("d", "b_c", "a", "f")]
     assert copies[0].read_bytes() == content
     assert len(list(scratch.iterdir())) == 4

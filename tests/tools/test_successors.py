@@ -30,25 +30,25 @@ def test_kmbench_lists_benchmarks_of_published_rows(native_programs: None) -> No
     space."""
     lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
     names = {(name, variant) for name, words in lines.items() for variant in words.split()}
-    assert published.find_missing_successors(names, "") == []
+    assert published.find_missing_successor_variants(names, "") == []
 
 
 @pytest.mark.long
 def test_published_rows_are_measured_in_object_files() -> None:
     rows = objects.measure_object_sizes()
-    assert published.find_missing_successors(rows, "objects") == []
+    assert published.find_missing_successor_variants(rows, "objects") == []
     assert rows["call-sites", "recorded-entries"] > 100
 
 
 def test_published_row_without_a_benchmark_is_found() -> None:
-    assert "empty-loop:nop-p6" in published.find_missing_successors(set(), "")
-    assert "marker-enabled:kprobe-on-probe" in published.find_missing_successors(
+    assert "empty-loop:nop-p6" in published.find_missing_successor_variants(set(), "")
+    assert "marker-enabled:kprobe-on-probe" in published.find_missing_successor_variants(
         {("empty-loop", "none")}, "kernel"
     )
 
 
 def test_99_of_111_published_rows_are_measured_again() -> None:
-    assert published.count_rows_with_successor() == (CONTINUED, 111)
+    assert published.count_published_rows_with_successor() == (CONTINUED, 111)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_published_total_is_divided_by_its_loop_count() -> None:
 def test_result_entry_has_published_numbers_of_its_tier() -> None:
     """The delta of 2006 is 4.003164 - 1.5026497. A published row is left out of results in user
     space if the benchmark measures something else in user space."""
-    ancestors = published.read_ancestors()
+    ancestors = published.read_published_ancestors()
     (entry, guest, emulated) = (
         summary.make_result_entry(make_result("empty-loop", "marker-immediate", unit=u), ancestors)
         for u in (UNIT_TSC, UNIT_GUEST, UNIT_EMULATED)
@@ -111,9 +111,11 @@ def test_program_times_are_not_compared_with_cycles() -> None:
         make_result("macro-ping", "marker-immediate"),
         make_result("macro-ping", "absent", None),
     )
-    pings = published.read_ancestors()["macro-ping", "marker-immediate"]
-    assert [(number.is_whole_program, number.delta) for number in pings] == [(True, -5)]
-    assert summary.make_result_entry(row, published.read_ancestors())["published_rows"] == []
+    pings = published.read_published_ancestors()["macro-ping", "marker-immediate"]
+    assert [(number.is_number_of_whole_program, number.delta) for number in pings] == [(True, -5)]
+    assert (
+        summary.make_result_entry(row, published.read_published_ancestors())["published_rows"] == []
+    )
     assert thenandnow.pair_published_costs([base, row], pings) == {}
 
 
@@ -165,7 +167,7 @@ def test_disassembly_includes_out_of_line_code() -> None:
     ],
 )  # fmt: skip
 def test_elf_section_belongs_to_a_part_of_the_object(section: str, part: str | None) -> None:
-    assert objects.find_object_part(section) == part
+    assert objects.find_object_part_of_section(section) == part
 
 
 def test_size_of_a_site_is_the_growth_by_16_copies(

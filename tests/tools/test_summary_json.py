@@ -18,13 +18,13 @@ REFERENCE = ROOT / "results" / "reference"
 
 def test_readme_matches_the_reference_run() -> None:
     text = (ROOT / "README.md").read_text()
-    assert "\n".join(summary_json.render_readme_lines(read_summary(REFERENCE))) in text
-    assert summary_json.replace_readme_lines(text, read_summary(REFERENCE)) == text
+    assert "\n".join(summary_json.render_readme_result_lines(read_summary(REFERENCE))) in text
+    assert summary_json.replace_readme_result_lines(text, read_summary(REFERENCE)) == text
 
 
 def draw_headline_figure(summary: dict[str, Any]) -> str:
     """Return the SVG of the headline figure for a summary."""
-    panel = cost_figure.make_dormant_cost_panel(*summary_json.parse_results(summary))
+    panel = cost_figure.make_dormant_cost_panel(*summary_json.parse_summary_results(summary))
     assert panel is not None
     return canvas.render_figure_file([panel], cost_figure.describe_panel(panel)).decode()
 
@@ -46,7 +46,8 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
     one = ("density-one", "marker-jump-first")
     native[one if one in native else ("density-full", "marker-jump-1")]["delta"] = 7.0
     assert (
-        "\n".join(summary_json.render_readme_lines(summary)) not in (ROOT / "README.md").read_text()
+        "\n".join(summary_json.render_readme_result_lines(summary))
+        not in (ROOT / "README.md").read_text()
     )
     kept_one = (REFERENCE / "headline.svg").read_text()
     assert drawnsvg.find_svg_difference(draw_headline_figure(summary), kept_one) != ""
@@ -65,7 +66,7 @@ def test_small_cost_of_a_site_has_the_unit_and_ratio_of_its_benchmark(cost: floa
         if (e["tier"], e["benchmark"]) == name[:2]
     )
     entry |= {"cost": cost, "core_cycles": round(1.4 * cost, 6), "ns": round(0.4 * cost, 6)}
-    costs = summary_json.parse_results(summary)[1]
+    costs = summary_json.parse_summary_results(summary)[1]
     found = next(one for one in costs if (one.tier, one.benchmark, one.flavour) == name)
     assert found.core is not None and found.core.per_tick == ratio
     assert found.nanoseconds == pytest.approx(entry["ns"])
@@ -73,7 +74,7 @@ def test_small_cost_of_a_site_has_the_unit_and_ratio_of_its_benchmark(cost: floa
 
 def test_readme_without_the_lines_to_replace_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"README\.md lacks"):
-        summary_json.replace_readme_lines("nothing", read_summary(REFERENCE))
+        summary_json.replace_readme_result_lines("nothing", read_summary(REFERENCE))
 
 
 def test_figures_of_emulated_tiers_are_not_committed(tmp_path: Path) -> None:

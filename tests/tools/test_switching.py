@@ -131,7 +131,7 @@ def test_switching_table_has_ratios_parts_and_gaps(run: Path) -> None:
     assert ratios["one static key"] == "99.67"
     _, parts = switchtable.make_batch_part_rows(compute_switching_points(run))
     assert parts[-1] == ["round count of the batch", "3", "3", "3"]
-    _, stalls = switchtable.make_stall_rows(compute_switching_points(run))
+    _, stalls = switchtable.make_interruption_rows(compute_switching_points(run))
     assert [row[0] for row in stalls] == [
         "ours, one batch",
         "stop_machine (in a buffer)",
@@ -143,7 +143,7 @@ def test_switching_table_has_ratios_parts_and_gaps(run: Path) -> None:
 
 def list_limit_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
     """Return the outcome ("kept", "BROKEN") of each limit, keyed by its description."""
-    return {row[0]: row[-1] for row in switchtable.make_limit_rows(points)[1]}
+    return {row[0]: row[-1] for row in switchtable.make_switching_limit_rows(points)[1]}
 
 
 def test_simulated_switching_is_within_all_limits(run: Path) -> None:
@@ -215,7 +215,7 @@ def test_switching_of_the_reference_run_is_within_all_limits(tmp_path: Path) -> 
     places = {(p.tier, p.kernel) for p in measured if p.tier in ("native", "vm")}
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:
-        own = switching.select_points_of_tier(measured, tier, kernel)
+        own = switching.select_switch_points_of_tier(measured, tier, kernel)
         # A reference run that is older than a limit may lack the data that the limit needs.
         known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]
@@ -382,7 +382,7 @@ def test_limit_equal_to_an_end_of_the_interval_is_resolved(
         make_switching_point(STALLS[1], 10_000, 1),
     ]
     limit = switching.SwitchingLimit(
-        "vm", "x", switching.compute_gap_to_interrupts_ratio, True, 2, strict
+        "vm", "x", switching.compute_batch_to_interrupts_gap_ratio, True, 2, strict
     )
     assert limit.make_table_row(points) == ["x", "at most 2", f"{ours:g}", outcome]
 
@@ -390,7 +390,7 @@ def test_limit_equal_to_an_end_of_the_interval_is_resolved(
 def test_range_of_a_quotient_has_its_extreme_values() -> None:
     """The gaps are 6 to 12 and 2 to 3. If the divisor may be zero, there is no upper bound. Points
     that the measure does not need have no effect."""
-    ratio = switching.compute_gap_to_interrupts_ratio
+    ratio = switching.compute_batch_to_interrupts_gap_ratio
     own, other = (
         make_switching_point(STALLS[0], 10_000, 8, 6, 12),
         make_switching_point(STALLS[1], 10_000, 2, 2, 3),
@@ -427,8 +427,10 @@ def test_largest_round_count_is_over_all_batch_sizes() -> None:
         make_switching_point(switching.ROUND_COUNT, n, rounds)
         for n, rounds in ((1, 3), (9, 5), (99, 4))
     ]
-    assert switching.find_largest_round_count([make_switching_point(BATCH, 1, 99), *points]) == 5
-    assert switching.find_largest_round_count([make_switching_point(BATCH, 1, 99)]) is None
+    assert (
+        switching.find_largest_sync_round_count([make_switching_point(BATCH, 1, 99), *points]) == 5
+    )
+    assert switching.find_largest_sync_round_count([make_switching_point(BATCH, 1, 99)]) is None
 
 
 @pytest.mark.parametrize(
@@ -438,7 +440,7 @@ def test_largest_round_count_is_over_all_batch_sizes() -> None:
 def test_outcome_of_a_switching_limit_has_a_colour(
     rounds: int, low: int, outcome: str, look: str
 ) -> None:
-    page = restable.render_limits_html(
+    page = restable.render_switching_limits_html(
         [make_switching_point(switching.ROUND_COUNT, 1, rounds, low, rounds)]
     )
     assert f'<td class="v {look}">{outcome}</td></tr>' in page and page.count("</tr>") == 2
@@ -607,7 +609,7 @@ def test_gaps_are_relative_to_the_gap_of_stop_machine() -> None:
         ("other", 10, 70.0),
     ]
     points = [make_time_point(f"{way}-stall", n, gap, "arm-stall") for way, n, gap in gaps]
-    heads, rows = switchtable.make_stall_rows([make_time_point("batched", 3, 4.0), *points])
+    heads, rows = switchtable.make_interruption_rows([make_time_point("batched", 3, 4.0), *points])
     assert heads == ["method", "sites", "median gap", "95 %", "switches", "of stop_machine's gap"]
     stop = "stop_machine (in a buffer)"
     assert rows == [

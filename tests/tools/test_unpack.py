@@ -53,7 +53,7 @@ def test_unpacked_kernel_must_match_its_entry(
     monkeypatch.setattr(unpack, "is_qemu_unpacked", lambda entry: False)
     assert unpack.find_complete_kernel(ENTRY) is None
     monkeypatch.setattr(unpack, "is_qemu_unpacked", lambda entry: True)
-    shutil.rmtree(unpack.get_suite_dir("s"))
+    shutil.rmtree(unpack.get_distro_suite_dir("s"))
     assert unpack.find_complete_kernel(ENTRY) is None
 
 
@@ -71,7 +71,7 @@ def test_all_packages_of_an_image_are_unpacked(mirror: FakeMirror) -> None:
     assert sorted(path.name for path in share.iterdir()) == [
         f"{kind}-{NEW}" for kind in ("base", "binary", "modules")
     ]
-    suite = unpack.get_suite_dir("s")
+    suite = unpack.get_distro_suite_dir("s")
     assert (kernel.tree / f"usr/src/linux-{NEW}/x").is_file()
     assert not (kernel.tree / "usr/bin/make").exists()
     assert not (suite / "usr/src" / f"linux-{NEW}").exists()
@@ -84,11 +84,13 @@ def test_ubuntu_kernel_is_unpacked_with_compiler_and_keys(mirror: FakeMirror) ->
     mirror.add_package("gcc", "1", "usr/bin/gcc-13")
     mirror.add_package("ubuntu-keyring", "1", "usr/share/keyrings/u.gpg")
     kernels.ensure_kernel_is_unpacked(ENTRY)
-    assert not (unpack.get_suite_dir("s") / "usr/bin/gcc-13").exists()
+    assert not (unpack.get_distro_suite_dir("s") / "usr/bin/gcc-13").exists()
     entry = replace(ENTRY, name="u", suite="ubuntu-noble")
     kernels.ensure_kernel_is_unpacked(entry)
-    assert (unpack.get_suite_dir("ubuntu-noble") / "usr/bin/gcc").readlink() == Path("gcc-13")
-    keys = unpack.get_suite_dir("trixie-ubuntu-keyring")
+    assert (unpack.get_distro_suite_dir("ubuntu-noble") / "usr/bin/gcc").readlink() == Path(
+        "gcc-13"
+    )
+    keys = unpack.get_distro_suite_dir("trixie-ubuntu-keyring")
     assert (keys / "usr/share/keyrings/u.gpg").is_file()
     (keys / "kept").touch()
     kernels.ensure_kernel_is_unpacked(entry, update=True)
@@ -163,7 +165,7 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
     apt = PrivateApt("s")
     apt.update_package_lists()
     mirror.add_package("sed", "1", "usr/bin/sed")
-    tree = unpack.get_suite_dir("tools")
+    tree = unpack.get_distro_suite_dir("tools")
     for packages, again in (
         (["sed", "make"], True),
         (["make"], False),
@@ -195,7 +197,7 @@ def test_tree_of_a_suite_is_kept_until_no_command_runs_in_it(
     apt = PrivateApt("s")
     apt.update_package_lists()
     unpack.ensure_suite_tree_is_unpacked(apt, "tools", ["make"])
-    used = unpack.get_suite_dir("tools") / "used"
+    used = unpack.get_distro_suite_dir("tools") / "used"
     used.touch()
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())

@@ -33,7 +33,7 @@ class KernelTime:
     high: float | None = None
 
 
-def compute_boot_means(times: Sequence[CommandTime]) -> dict[str, list[float]]:
+def compute_boot_log_means(times: Sequence[CommandTime]) -> dict[str, list[float]]:
     """Return, for each kernel label, one number for each boot: the mean logarithm of the times in
     the boot. The labels are in the order in which they first appear in `times`."""
     found: dict[str, dict[str, list[float]]] = {}
@@ -57,7 +57,7 @@ def compute_welch_half_width(base: Sequence[float], other: Sequence[float]) -> f
 def compute_time_ratios(times: Sequence[CommandTime]) -> list[KernelTime]:
     """Return the mean time of the command under each kernel, and the ratio of this mean to the mean
     under the first kernel."""
-    logs = compute_boot_means(times)
+    logs = compute_boot_log_means(times)
     found = []
     for label, own in logs.items():
         runs = sum(one.label == label for one in times)
@@ -74,7 +74,7 @@ def compute_time_ratios(times: Sequence[CommandTime]) -> list[KernelTime]:
     return found
 
 
-def make_ratio_table(times: Sequence[CommandTime]) -> list[list[str]]:
+def make_kernel_time_table(times: Sequence[CommandTime]) -> list[list[str]]:
     """Return a table as rows of cells: for each kernel, the mean time of the command, and the ratio
     of this mean to the mean under the first kernel."""
     lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]

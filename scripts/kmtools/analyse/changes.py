@@ -143,11 +143,11 @@ def compute_relative_change(a: Row, b: Row, alpha: float) -> tuple[float, Interv
     note = ""
     if min(a.processes, b.processes) == 1:
         note = "one process"
-        interval = interval.union(compute_layout_change_interval(a, b, interval))
+        interval = interval.union(compute_change_interval_over_layouts(a, b, interval))
     return percent, interval.widened(100 * (a.resolution + b.resolution)), note
 
 
-def compute_layout_change_interval(a: Row, b: Row, fallback: Interval) -> Interval:
+def compute_change_interval_over_layouts(a: Row, b: Row, fallback: Interval) -> Interval:
     """Return the 95 % interval of the change from row `a` to row `b`, computed from one change for
     each code layout that both rows have. If the rows share fewer than two layouts, return
     `fallback`."""
@@ -162,7 +162,7 @@ def compute_layout_change_interval(a: Row, b: Row, fallback: Interval) -> Interv
     return Interval(100 * (centre - half), 100 * (centre + half))
 
 
-def compare_exact_counts(a: Row, b: Row) -> tuple[float, Interval, str, str]:
+def compute_exact_count_change(a: Row, b: Row) -> tuple[float, Interval, str, str]:
     """Return the change of an exact count from row `a` to row `b` in percent, the range of the
     change, the verdict on the change, and a note, which may be empty."""
     scale = 100 / abs(a.cost) if a.cost else math.nan
@@ -297,7 +297,7 @@ def compare_rows(
         change = make_incomparable_change(x, y, margin)
         if change is None and x is not None and y is not None:
             if x.kind == EXACT:
-                percent, interval, verdict, note = compare_exact_counts(x, y)
+                percent, interval, verdict, note = compute_exact_count_change(x, y)
                 change = Change(
                     x.name, x.unit, x, y, EXACT, percent, interval, None, 0.0, verdict, note
                 )

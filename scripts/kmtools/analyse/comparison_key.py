@@ -71,20 +71,20 @@ def make_row_key(entry: Entry) -> Key:
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 
 
-def find_keys_in_several_kernels(entries: Iterable[Entry]) -> set[Key]:
+def find_row_keys_in_several_kernels(entries: Iterable[Entry]) -> set[Key]:
     """Return the identities of rows that any run has in several kernels."""
     counts = Counter((entry[0], make_row_key(entry)) for entry in entries)
     return {key for (_, key), count in counts.items() if count > 1}
 
 
-def make_series_key(entry: Entry, multi_kernel_keys: Collection[Key]) -> Key:
+def make_row_and_kernel_key(entry: Entry, multi_kernel_keys: Collection[Key]) -> Key:
     """Return the identity of a row. Add the row's kernel if the identity is in `multi_kernel_keys`,
     so that rows of different kernels differ."""
     key = make_row_key(entry)
     return (entry[1].kernel, *key) if key in multi_kernel_keys else key
 
 
-def make_measurement_key(row: Row) -> tuple[int, bool]:
+def make_comparability_key(row: Row) -> tuple[int, bool]:
     """Return a key that is equal for rows (results of variants) that can be compared. The key is a
     pair: the comparison key of the row's code layouts, and whether the row has too few blocks to
     tell these layouts apart."""
@@ -97,15 +97,15 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """Return one row for each row identity (see make_series_key). First find the value of
-    make_measurement_key() that is most frequent among the runs; of the rows with this value,
+    """Return one row for each row identity (see make_row_and_kernel_key). First find the value of
+    make_comparability_key() that is most frequent among the runs; of the rows with this value,
     return the row that was measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     timed = select_timed_entries(entries)
-    apart = find_keys_in_several_kernels(timed)
+    apart = find_row_keys_in_several_kernels(timed)
     for entry in timed:
-        key, own = make_series_key(entry, apart), make_measurement_key(entry[1])
+        key, own = make_row_and_kernel_key(entry, apart), make_comparability_key(entry[1])
         counts[key][own] += 1
         known = there.setdefault((key, own), entry[1])
         there[key, own] = max(known, entry[1], key=lambda row: len(row.places))
@@ -116,11 +116,11 @@ def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Ro
 
 
 def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
-    """Return the newest row of each row identity (see make_series_key); `entries` are in
+    """Return the newest row of each row identity (see make_row_and_kernel_key); `entries` are in
     the order of the runs, oldest first."""
     timed = select_timed_entries(entries)
-    apart = find_keys_in_several_kernels(timed)
-    return {make_series_key(entry, apart): entry[1] for entry in timed}
+    apart = find_row_keys_in_several_kernels(timed)
+    return {make_row_and_kernel_key(entry, apart): entry[1] for entry in timed}
 
 
 def explain_incomparable_row(row: Row, reference: Row, reference_name: str) -> str:
@@ -146,13 +146,13 @@ def find_incomparable_rows(
     are rows of the same entries. If a run has a row in several kernels, each row is compared with
     the row of the same kernel in `references`. `reference_name` is what a reason calls the runs of
     `references`."""
-    apart = find_keys_in_several_kernels(select_timed_entries(entries))
+    apart = find_row_keys_in_several_kernels(select_timed_entries(entries))
     found: dict[int, str] = {}
     usable = set()
     for index, entry in enumerate(entries):
         if entry[1].kind == EXACT:
             continue
-        like = references[make_series_key(entry, apart)]
+        like = references[make_row_and_kernel_key(entry, apart)]
         if why := explain_incomparable_row(entry[1], like, reference_name):
             found[index] = why
         else:
@@ -183,14 +183,14 @@ def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
     """Merge the rows of several runs into the rows of one run, in which each run counts as a
     process. If a run has a row in several kernels, this row is merged for each kernel separately.
     The kernel of a merged row is SEVERAL_KERNELS if it differs among the runs."""
-    apart = find_keys_in_several_kernels(entries)
+    apart = find_row_keys_in_several_kernels(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
         kernel = row.kernel if make_row_key((run, row)) in apart else ""
         groups[*make_row_key((run, row)), row.kind, row.baseline, kernel].append(row)
     rows = []
     for several in groups.values():
-        values = np.array([compute_row_value(row) for row in several], dtype=np.float64)
+        values = np.array([compute_mean_or_exact_count(row) for row in several], dtype=np.float64)
         first, kernels = several[0], {row.kernel for row in several}
         rows.append(
             replace(
@@ -210,7 +210,7 @@ def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
     return sorted(rows, key=lambda row: (row.name.sort_key, row.kernel))
 
 
-def compute_row_value(row: Row) -> float:
+def compute_mean_or_exact_count(row: Row) -> float:
     """Return one number for a row (a variant) of one run: an exact count, or the mean of the
     estimates of the clusters (processes)."""
     return row.cost if row.kind == EXACT else float(np.mean(row.values))

@@ -30,7 +30,7 @@ from kmtools.analyse.verdicts import (
     WITHHELD,
     Result,
     decide_verdict,
-    describe_lateness,
+    describe_late_window_caveat,
     widen_for_late_blocks,
 )
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
@@ -172,7 +172,7 @@ def estimate_slope_location(
     """Return the usual value (location) of the slopes in `series`, and its interval. If the slopes
     are `exact` counts, return their median and their range; else location.py estimates both."""
     if exact and series:
-        return stats.compute_median(series), stats.find_value_range(series)
+        return stats.compute_median_slope(series), stats.find_slope_range(series)
     found = location.estimate_series_location(series, resolution, alpha)
     return found.value, found.interval
 
@@ -187,7 +187,9 @@ def compute_site_cost(
     series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *by_site_count.values())) / max(by_site_count)
     cost, interval = estimate_slope_location(series, exact, step, baseline.alpha)
-    late = lateness.join_late_blocks(r.late for r in (baseline, *by_site_count.values()))
+    late = lateness.collect_late_blocks_of_variants(
+        r.late for r in (baseline, *by_site_count.values())
+    )
     if not exact:
         interval = widen_for_late_blocks(interval, series, step, baseline.alpha, late)
     margin = (baseline.margin or 0.0) / max(by_site_count)
@@ -212,7 +214,7 @@ def compute_site_cost(
         ns_per_tick=1e6 / int(khz) if timed else None,
         note=bend,
         margin=0.0 if exact else margin,
-        caveat=describe_lateness(tier, baseline.late, baseline.core),
+        caveat=describe_late_window_caveat(tier, baseline.late, baseline.core),
     )
 
 
@@ -235,7 +237,7 @@ def compute_all_site_costs(
     slope in any block are left out. Tiers (measurement environments) with emulated ticks are left
     out, because emulated ticks do not measure single instructions. `poor_benchmarks` has the
     benchmarks that get no verdict because of a poor grade, each with the reason; see
-    find_poor_benchmarks()."""
+    find_poorly_graded_benchmarks()."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     costs = []
     for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):

@@ -25,7 +25,7 @@ from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName, make_run_row
 from kmtools.analyse.verdicts import Result
 from kmtools.base.errors import FailedError
 from kmtools.base.files import write_file_atomically
-from kmtools.base.jsonfile import require_shape
+from kmtools.base.jsonfile import require_json_shape
 from kmtools.measure.rundir import (
     TIERS,
     RunError,
@@ -44,7 +44,7 @@ ESTIMATOR_VERSION = 3
 # Significant digits of a stored number.
 DIGITS = 9
 
-# The shapes of estimates.json and of its entries; see require_shape().
+# The shapes of estimates.json and of its entries; see require_json_shape().
 ROW = {
     "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "measured": MEASURED,
     "sites": int, "unit": str, "kind": (SHARE, WHOLE, EXACT), "baseline": str, "cost": float,
@@ -98,7 +98,7 @@ def compute_estimates(
     """Compute the rows and grades of a run from its samples. `known_results` are the results of the
     samples, with no verdict withheld; if it is None, this function computes them."""
     results = verdicts.compute_results(samples, tiers) if known_results is None else known_results
-    poor = grade.find_poor_benchmarks(env, tiers, results)
+    poor = grade.find_poorly_graded_benchmarks(env, tiers, results)
     rows = [
         replace(row, poor=poor.get((row.name.tier, row.kernel, row.name.benchmark), ""))
         for row in make_run_rows(samples, tiers, results)
@@ -199,7 +199,7 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
     env.json."""
     try:
         known = json.loads((run / FILE_NAME).read_text(encoding="utf-8"))
-        require_shape(known, SHAPE, "")
+        require_json_shape(known, SHAPE, "")
         same = (known["schema"], known["estimator"]) == (SCHEMA, ESTIMATOR_VERSION)
         if not same or known["env"] != hash_file(run / "env.json"):
             return None

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import stats
-from kmtools.analyse.lateness import join_late_blocks
-from kmtools.analyse.published import read_published_numbers, read_successors
+from kmtools.analyse.lateness import collect_late_blocks_of_variants
+from kmtools.analyse.published import read_published_numbers, read_successor_variants
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, estimate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
@@ -54,10 +54,10 @@ def find_reference_variants() -> ReferenceVariants:
     """Return the reference variants of each (benchmark, variant) pair of kmarkers that repeats a
     published measurement. A published cost is the time of a variant minus the time of a reference
     variant."""
-    names = read_successors()
+    names = read_successor_variants()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():
-        if then.over is None or then.is_whole_program:
+        if then.over is None or then.is_number_of_whole_program:
             continue
         over = names.get((then.source, then.over), [])
         for benchmark, variant in names.get((then.source, f"{then.benchmark}:{then.variant}"), []):
@@ -80,7 +80,7 @@ def compute_differences_from_variants(
                 exact=False,
                 resolution=max(result.step, other.step),
                 alpha=result.alpha,
-                late_blocks=join_late_blocks((result.late, other.late)),
+                late_blocks=collect_late_blocks_of_variants((result.late, other.late)),
             )
             if math.isfinite(cost.delta):
                 found[other.variant] = (cost.delta, cost.wide)
@@ -98,7 +98,7 @@ def add_figure_data(results: Sequence[Result]) -> list[Result]:
         if result.unit not in (UNIT_TSC, UNIT_GUEST):
             others = []
         paired = result.benchmark.startswith(PAIRED) and result.delta is not None
-        shape = estimate_density(stats.convert_to_floats(result.deltas)) if paired else []
+        shape = estimate_density(stats.convert_slopes_to_floats(result.deltas)) if paired else []
         costs = compute_differences_from_variants(result, others)
         found.append(replace(result, distribution=shape, also_over=costs))
     return found

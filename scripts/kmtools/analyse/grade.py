@@ -21,7 +21,7 @@ from kmtools.analyse.lateness import (
     MUCH_STEAL,
     STEADY_CORE,
     TOGETHER,
-    divide_by_measuring_time,
+    divide_counter_by_measuring_time,
     find_lateness_cause,
 )
 from kmtools.analyse.verdicts import (
@@ -292,7 +292,7 @@ def grade_share_of_time(
     """Return a grade and a share: the seconds that `counter` (see measure/disturbance.py) counted,
     divided by the measuring time. The grade is poor if the share is above `poor_above`, else fair.
     Return None if the share is at most `fair_above`."""
-    share = divide_by_measuring_time(evidence.tier.env, counter)
+    share = divide_counter_by_measuring_time(evidence.tier.env, counter)
     if share is None or share <= fair_above:
         return None
     return Level.POOR if share > poor_above else Level.FAIR, share
@@ -382,7 +382,7 @@ def grade_tiers(
     return found
 
 
-def find_poor_benchmarks(
+def find_poorly_graded_benchmarks(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> dict[tuple[str, str, str], str]:
     """Return the benchmarks whose verdicts are withheld because of a poor grade, each with the
@@ -405,7 +405,7 @@ def withhold_verdicts(
 ) -> list[Result]:
     """Withhold the verdicts of benchmarks with a poor grade, and return all results. A/A clones
     keep their verdicts, which are evidence of the noise."""
-    notes = find_poor_benchmarks(env, tiers, results)
+    notes = find_poorly_graded_benchmarks(env, tiers, results)
     return [withhold_verdict(result, notes.get(result.key[:3], "")) for result in results]
 
 

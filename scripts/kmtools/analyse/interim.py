@@ -49,7 +49,7 @@ def compute_results_of_first_clusters(
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 
-def make_interim_look(results: Sequence[Result]) -> InterimLook:
+def analyse_interim_results(results: Sequence[Result]) -> InterimLook:
     """Return the outcome of an interim analysis (look): a benchmark is measured further if more
     time may resolve one of its rows."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
@@ -69,7 +69,7 @@ def forecast_detectable_difference(clone: Result, clusters: int) -> float | None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
     over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT_CLUSTERS / clusters)
     half = math.hypot(over_time, over_layouts)
-    alpha = stopping.get_look_error_probability(clusters)
+    alpha = stopping.get_interim_error_probability(clusters)
     return verdicts.compute_smallest_detectable_difference(
         Interval(-half, half), clone.margin, alpha
     )
@@ -132,7 +132,7 @@ class BenchmarkChooser:
             )
         if clusters not in stopping.LOOKS:
             return None
-        look = make_interim_look(compute_results())
+        look = analyse_interim_results(compute_results())
         resolved = look.rows - look.open_rows
         self._write_event(
             "look",

@@ -58,7 +58,7 @@ class KeptBlocks:
         return f"{self.kept} of {self.planned} blocks: {self.causes}"
 
 
-def count_kept_blocks(
+def count_kept_and_planned_blocks(
     tier: Tier, benchmark: str, samples: Iterable[Sample], kept: int | None = None
 ) -> KeptBlocks:
     """Return the numbers of blocks of a benchmark, from its `samples`. `kept` is the number of
@@ -73,14 +73,14 @@ def count_kept_blocks(
     return KeptBlocks(measured if kept is None else kept, measured, planned, seconds)
 
 
-def make_blocks_field(blocks: KeptBlocks | None) -> dict[str, Any]:
+def make_kept_blocks_field(blocks: KeptBlocks | None) -> dict[str, Any]:
     """Return the field `blocks` of an entry in summary.json; no field if no block is missing."""
     if blocks is None or blocks.kept == blocks.planned:
         return {}
     return {"blocks": dict(vars(blocks))}
 
 
-def parse_blocks_field(entry: Any) -> KeptBlocks | None:
+def parse_kept_blocks_field(entry: Any) -> KeptBlocks | None:
     """Return the content of the field `blocks` of an entry in summary.json; None if the entry has
     no such field."""
     return KeptBlocks(**entry["blocks"]) if "blocks" in entry else None

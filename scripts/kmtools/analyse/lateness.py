@@ -95,7 +95,7 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
     return np.asarray(medians[group])
 
 
-def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
+def compute_usual_window_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
     variant, loop count, layout and process. If a disturbance lasts for most of a process, this
     median contains the disturbance. So the times of each process are divided by the times of the
@@ -116,7 +116,7 @@ def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     return np.asarray(np.where(slow_process > 1 + LATE_SHARE, usual / slow_process, usual))
 
 
-def compute_late_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sample, float]]:
+def compute_late_window_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sample, float]]:
     """Return the late windows without a flag, each with a ratio: the time that the window took,
     divided by its usual time. A usual time below one tick counts as one tick. `khz` is the rate of
     the clock in ticks per millisecond."""
@@ -124,17 +124,22 @@ def compute_late_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sam
     if not windows:
         return []
     values = np.array([window.value for window in windows], dtype=np.float64)
-    usual = compute_usual_times(windows, values)
+    usual = compute_usual_window_times(windows, values)
     late = np.flatnonzero(values > usual + np.maximum(khz / 1000, LATE_SHARE * np.abs(usual)))
     return [(windows[number], float(values[number] / max(usual[number], 1.0))) for number in late]
 
 
-def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str, Lateness]:
+def compute_lateness_by_variant(
+    samples: Sequence[Sample], khz: float | None
+) -> dict[str, Lateness]:
     """Return the lateness of each variant of a benchmark; an empty dictionary if `khz`, the rate of
     the clock in ticks per millisecond, is not known."""
     if khz is None:
         return {}
-    late, variants = compute_late_ratios(samples, khz), {sample.variant for sample in samples}
+    late, variants = (
+        compute_late_window_ratios(samples, khz),
+        {sample.variant for sample in samples},
+    )
     if not late:
         return dict.fromkeys(variants, NOT_LATE)
     timed = Counter(sample.block for sample in samples if not sample.flags)
@@ -154,12 +159,12 @@ def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str,
     }
 
 
-def join_late_blocks(found: Iterable[Lateness]) -> frozenset[int]:
+def collect_late_blocks_of_variants(found: Iterable[Lateness]) -> frozenset[int]:
     """Return the blocks in which any of several variants has a late window."""
     return frozenset().union(*(one.blocks for one in found))
 
 
-def divide_by_measuring_time(env: Mapping[str, str], counter: str) -> float | None:
+def divide_counter_by_measuring_time(env: Mapping[str, str], counter: str) -> float | None:
     """Return the value of the counter `counter` of measure/disturbance.py divided by the seconds of
     measuring: a share of the time for a counter of seconds, a rate for a counter of events. Return
     None if the counter is absent."""
@@ -169,10 +174,10 @@ def divide_by_measuring_time(env: Mapping[str, str], counter: str) -> float | No
         return None
 
 
-def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
+def compute_max_interrupted_share(env: Mapping[str, str]) -> float | None:
     """Return an upper limit of the share of windows that an interrupt hit; None if interrupts were
     not counted."""
-    found = divide_by_measuring_time(env, "interrupts")
+    found = divide_counter_by_measuring_time(env, "interrupts")
     return None if found is None else found * LONGEST_WINDOW_SECONDS
 
 
@@ -181,15 +186,15 @@ def find_lateness_cause(env: Mapping[str, str], found: Lateness, core_spread: fl
     tier (measurement environment); `core_spread` is the range of the core's frequency over blocks,
     as a share of the frequency. Steal time and other programs are checked first, because a window
     is always late if a hypervisor or another program interrupts it."""
-    stolen = divide_by_measuring_time(env, disturbance.STEAL_SECONDS)
+    stolen = divide_counter_by_measuring_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"
         return Cause(words, "a machine of your own")
-    others = divide_by_measuring_time(env, disturbance.OTHERS_SECONDS)
+    others = divide_counter_by_measuring_time(env, disturbance.OTHERS_SECONDS)
     if others is not None and others > MUCH_OTHER:
         words = f"other programs ran on the same CPU for {100 * others:.0f} % of the time"
         return Cause(words, "end the other programs, or choose a CPU that they leave alone")
-    sibling = divide_by_measuring_time(env, disturbance.SIBLING_SECONDS)
+    sibling = divide_counter_by_measuring_time(env, disturbance.SIBLING_SECONDS)
     if sibling is not None and sibling > MUCH_OTHER:
         words = f"the sibling thread of the core was busy for {100 * sibling:.0f} % of the time"
         return Cause(words, "leave the sibling thread idle, or switch it off")
@@ -201,7 +206,7 @@ def find_lateness_cause(env: Mapping[str, str], found: Lateness, core_spread: fl
         return Cause(
             f"{words} sibling thread", "a machine of your own, or one with an idle sibling thread"
         )
-    interrupted = compute_interrupted_share(env)
+    interrupted = compute_max_interrupted_share(env)
     if interrupted is not None and interrupted > found.share / 2:
         words = f"interrupts came {float(env['interrupts']) / float(env['seconds']):.0f} times in a"
         return Cause(f"{words} second", "keep interrupts off this CPU (isolcpus=, irqaffinity=)")

@@ -34,7 +34,7 @@ def find_layout_of_executed_copy(layout: int, copies: int) -> int:
     return layout * copies // LAYOUTS * (EIGHTHS // copies)
 
 
-def has_too_few_blocks(blocks: int, layouts: int) -> bool:
+def has_too_few_blocks_per_layout(blocks: int, layouts: int) -> bool:
     """Return True if there are more than EIGHTHS layouts and fewer than FEWEST_BLOCKS_PER_LAYOUT
     blocks per layout, too few to tell the code layouts apart."""
     return layouts > EIGHTHS and blocks < FEWEST_BLOCKS_PER_LAYOUT * layouts

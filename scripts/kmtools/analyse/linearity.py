@@ -33,7 +33,9 @@ LARGEST_BEND_SHARE = 0.01
 NOT_ON_A_LINE = "not on a line"
 
 
-def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
+def compute_bends_by_variant(
+    points: Points, cycles_per_tick: Fraction = ONE
+) -> dict[str, list[Slope]]:
     """Return the bends of every variant of one benchmark, ordered by block. A bend is the slope
     over the two larger loop counts minus the slope over the two smaller loop counts, divided by
     `cycles_per_tick`, the number of core cycles in a TSC cycle."""

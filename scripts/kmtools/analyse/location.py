@@ -48,9 +48,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import student
-from kmtools.analyse.layouts import EIGHTHS, compute_offset_in_cache_line, has_too_few_blocks
+from kmtools.analyse.layouts import (
+    EIGHTHS,
+    compute_offset_in_cache_line,
+    has_too_few_blocks_per_layout,
+)
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, convert_to_floats
+from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, convert_slopes_to_floats
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -136,7 +140,11 @@ def compute_midmeans(parts: Sequence[Floats]) -> Floats:
 def merge_sparse_layouts(layout: Integers) -> Integers:
     """Return the layout of each block. If there are too few blocks per layout, the layouts in one
     eighth of a cache line count as one layout."""
-    return layout % EIGHTHS if has_too_few_blocks(len(layout), len(np.unique(layout))) else layout
+    return (
+        layout % EIGHTHS
+        if has_too_few_blocks_per_layout(len(layout), len(np.unique(layout)))
+        else layout
+    )
 
 
 def compute_layout_effects(x: Floats, layout: Integers) -> tuple[Floats, Floats]:
@@ -293,7 +301,9 @@ def compute_process_interval(
     return compute_mean_interval(value, variance, len(means) - 1, alpha)
 
 
-def compute_interval_of_two_groups(x: Floats, process: Integers, alpha: float) -> Interval | None:
+def compute_interval_of_two_process_groups(
+    x: Floats, process: Integers, alpha: float
+) -> Interval | None:
     """Return the interval of the mean over processes, computed from the exact interval of the share
     of costly processes; None unless each process is cheap or costly from its start to its end."""
     numbers = np.unique(process)
@@ -383,7 +393,7 @@ def estimate_location(
         part = noise * len(x) / TOGETHER
         whole = compute_interval_of_both_states(states, part, more, freedom, alpha)
         whole = whole.union(Interval(value, value))
-    elif groups := compute_interval_of_two_groups(level, process, alpha):
+    elif groups := compute_interval_of_two_process_groups(level, process, alpha):
         whole = whole.union(groups)
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
         whole = whole.union(compute_process_interval(batches, owners, value, alpha))
@@ -402,7 +412,7 @@ def dither_values(x: Floats, step: float) -> Floats:
     return np.asarray(x + step * (turns % 1 - 0.5))
 
 
-def estimate_stepped_location(
+def estimate_location_of_stepped_values(
     x: Floats, process: Integers, layout: Integers, step: float, alpha: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of values of a clock that advances in steps of `step`. If the
@@ -425,4 +435,6 @@ def estimate_series_location(
     `step`."""
     process = np.array([slope.process for slope in series], dtype=np.int64)
     layout = np.array([slope.layout for slope in series], dtype=np.int64)
-    return estimate_stepped_location(convert_to_floats(series), process, layout, step, alpha)
+    return estimate_location_of_stepped_values(
+        convert_slopes_to_floats(series), process, layout, step, alpha
+    )

@@ -59,7 +59,7 @@ class PublishedNumber:
     apart: str
 
     @property
-    def is_whole_program(self) -> bool:
+    def is_number_of_whole_program(self) -> bool:
         """True if the number is a time or a rate of a whole program, which is not compared with
         cycles."""
         return self.unit in ("s", "packets/s")
@@ -142,7 +142,9 @@ def read_published_numbers() -> list[PublishedNumber]:
     return numbers
 
 
-def find_missing_successors(variants: Collection[tuple[str, str]], measured_in: str) -> list[str]:
+def find_missing_successor_variants(
+    variants: Collection[tuple[str, str]], measured_in: str
+) -> list[str]:
     """Return the successors (variants that repeat published measurements) that aliases.csv names
     and `variants` lacks; `variants` has pairs of a benchmark and a variant. Only rows of
     aliases.csv whose column `found` is `measured_in` are examined."""
@@ -155,16 +157,16 @@ def find_missing_successors(variants: Collection[tuple[str, str]], measured_in: 
     ]
 
 
-def count_rows_with_successor() -> tuple[int, int]:
+def count_published_rows_with_successor() -> tuple[int, int]:
     """Return the number of published rows that have a successor (a variant of kmarkers that repeats
     the measurement), and the number of all published rows."""
     table = read_csv_table(PUBLISHED)
     rows = [(row["source"], f"{row['benchmark']}:{row['variant']}") for row in table]
-    names = read_successors()
+    names = read_successor_variants()
     return sum(bool(names.get(row)) for row in rows), len(rows)
 
 
-def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
+def read_successor_variants() -> dict[tuple[str, str], list[tuple[str, str]]]:
     """Return the successors of each published cost: the (benchmark, variant) pairs of kmarkers that
     repeat the measurement. The key is (source, published benchmark:variant)."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
@@ -175,10 +177,10 @@ def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
     return names
 
 
-def read_ancestors() -> dict[tuple[str, str], list[PublishedNumber]]:
+def read_published_ancestors() -> dict[tuple[str, str], list[PublishedNumber]]:
     """Return the ancestors of each (benchmark, variant) pair of kmarkers: the published numbers
     whose measurement the variant repeats, in file order."""
-    names = read_successors()
+    names = read_successor_variants()
     joined: dict[tuple[str, str], list[PublishedNumber]] = defaultdict(list)
     for number in read_published_numbers():
         for ours in names[number.source, f"{number.benchmark}:{number.variant}"]:

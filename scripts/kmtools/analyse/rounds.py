@@ -52,7 +52,7 @@ def convert_log_ratio_to_percent(log: float) -> float:
     return 100 * math.expm1(log)
 
 
-def estimate_added_time(times: Sequence[CommandTime]) -> AddedTime:
+def estimate_time_added_by_on_state(times: Sequence[CommandTime]) -> AddedTime:
     """Return the time that the state "on" adds to a command. `times` has all rounds with one label
     under one kernel."""
     boots = list(dict.fromkeys(one.boot for one in times))
@@ -106,7 +106,7 @@ def make_added_time_table(times: Sequence[CommandTime]) -> list[list[str]]:
         ]
     ]
     for own in groups.values():
-        row = estimate_added_time(own)
+        row = estimate_time_added_by_on_state(own)
         span = "-"
         if row.interval != UNBOUNDED:
             span = f"[{row.interval.lo:+.2f}, {row.interval.hi:+.2f}] %"

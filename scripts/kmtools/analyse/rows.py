@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import location, stats
-from kmtools.analyse.layouts import compute_offset_in_cache_line, has_too_few_blocks
+from kmtools.analyse.layouts import compute_offset_in_cache_line, has_too_few_blocks_per_layout
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline_variant
 from kmtools.analyse.verdicts import Result
-from kmtools.measure.rundir import Tier, get_tier_order
+from kmtools.measure.rundir import Tier, get_tier_table_position
 from kmtools.measure.samples import LOOP, Sample
 
 # The kinds of rows: a share of the cost of the baseline, an absolute cost, or an exact count.
@@ -54,7 +54,13 @@ class RowName:
     @property
     def sort_key(self) -> tuple[object, ...]:
         """The sort key of the row in tables."""
-        return (get_tier_order(self.tier), self.benchmark, self.variant, self.measured, self.sites)
+        return (
+            get_tier_table_position(self.tier),
+            self.benchmark,
+            self.variant,
+            self.measured,
+            self.sites,
+        )
 
     def __str__(self) -> str:
         sites = f" at {self.sites} sites" if self.sites else ""
@@ -108,7 +114,7 @@ def make_timed_row(
     """Make the row of a variant from measured times. `series` has for each block the cost, or the
     cost divided by the cost of the baseline, in block order. `resolution` is one step of the clock
     as a share of the cost."""
-    x = stats.convert_to_floats(series)
+    x = stats.convert_slopes_to_floats(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)
     layout = np.array([one.layout for one in series], dtype=np.int64)
@@ -125,7 +131,7 @@ def make_timed_row(
         )
         resolution = 0.0
     places = np.unique(layout)
-    crowded = has_too_few_blocks(len(series), len(places))
+    crowded = has_too_few_blocks_per_layout(len(series), len(places))
     known = np.unique(compute_offset_in_cache_line(location.merge_sparse_layouts(layout)))
     means = dict(zip(known.tolist(), (effects + values.mean()).tolist(), strict=True))
     return Row(
@@ -149,7 +155,7 @@ def divide_by_baseline(series: Sequence[Slope], baseline: Mapping[int, Slope]) -
 def make_exact_row(name: RowName, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
     """Make the row of a variant from exact counts, with their smallest and largest value over
     blocks."""
-    found, cost = stats.find_value_range(series), stats.compute_median(series)
+    found, cost = stats.find_slope_range(series), stats.compute_median_slope(series)
     none: Floats = np.array([], dtype=np.float64)
     return Row(
         name, tier.kernel, tier.unit, EXACT, baseline, cost, len(series), 1, none, {}, 0.0,
@@ -167,7 +173,7 @@ def make_loop_rows(
     rows = []
     for variant, series in sorted(slopes.items()):
         name = RowName(tier.tier, benchmark, variant)
-        cost = stats.compute_median(series)
+        cost = stats.compute_median_slope(series)
         if tier.exact:
             rows.append(make_exact_row(name, tier, baseline, series))
             continue
@@ -180,12 +186,12 @@ def make_loop_rows(
     return rows
 
 
-def make_switch_row(tier: Tier, name: RowName, samples: Sequence[Sample]) -> Row:
+def make_switching_time_row(tier: Tier, name: RowName, samples: Sequence[Sample]) -> Row:
     """Make the row of the time to switch a fixed number of sites on or off, from `samples`, the
     times of single switches. A block may hold several switches."""
     ordered = sorted(samples, key=lambda one: (one.process, one.block))
     series = [Slope(s.block, s.layout, s.value, 1, s.process) for s in ordered]
-    return make_timed_row(name, tier, WHOLE, "", stats.compute_median(series), series)
+    return make_timed_row(name, tier, WHOLE, "", stats.compute_median_slope(series), series)
 
 
 def make_run_rows(
@@ -208,5 +214,5 @@ def make_run_rows(
         steps = {result.variant: result.step for result in several}
         rows += make_loop_rows(known[tier, kernel], benchmark, slopes, steps)
     for (kernel, name), switched in switches.items():
-        rows.append(make_switch_row(known[name.tier, kernel], name, switched))
+        rows.append(make_switching_time_row(known[name.tier, kernel], name, switched))
     return sorted(rows, key=lambda row: (row.name.sort_key, row.kernel))

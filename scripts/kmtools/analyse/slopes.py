@@ -47,7 +47,7 @@ class Slope(NamedTuple):
 Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 
 
-def select_unflagged_points(
+def group_unflagged_windows(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> Points:
     """Return the unflagged windows of each variant, block, layout and process of a benchmark. Each
@@ -95,7 +95,7 @@ def fit_slopes_of_samples(
 ) -> dict[str, list[Slope]]:
     """Return the slopes of each variant of one benchmark, in the order of the blocks. The slopes
     are fitted to the values that `value_of` returns for the samples."""
-    return fit_slopes(select_unflagged_points(samples, value_of))
+    return fit_slopes(group_unflagged_windows(samples, value_of))
 
 
 def find_baseline_variant(variants: Iterable[str]) -> str | None:

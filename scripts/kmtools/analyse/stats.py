@@ -63,12 +63,12 @@ class Interval:
 UNBOUNDED = Interval(-math.inf, math.inf)
 
 
-def convert_to_floats(series: Sequence[Slope]) -> Floats:
+def convert_slopes_to_floats(series: Sequence[Slope]) -> Floats:
     """Return the values of a series of slopes as floats, in the same order."""
     return np.array([slope.top / slope.bottom for slope in series], dtype=np.float64)
 
 
-def compute_median(series: Sequence[Slope]) -> float:
+def compute_median_slope(series: Sequence[Slope]) -> float:
     """Return the median of a series of slopes; NaN if the series is empty."""
     return median(slope.top / slope.bottom for slope in series) if series else math.nan
 
@@ -78,7 +78,7 @@ def compute_layout_medians(series: Sequence[Slope]) -> dict[int, float]:
     groups: dict[int, list[Slope]] = defaultdict(list)
     for slope in series:
         groups[slope.layout].append(slope)
-    return {layout: compute_median(groups[layout]) for layout in sorted(groups)}
+    return {layout: compute_median_slope(groups[layout]) for layout in sorted(groups)}
 
 
 @functools.cache
@@ -102,7 +102,7 @@ def estimate_correlation_time(series: Sequence[Slope]) -> float:
     other. Many ties would give values below 1; such values are raised to 1."""
     medians = compute_layout_medians(series)
     signs = np.sign(
-        convert_to_floats(series) - np.array([medians[slope.layout] for slope in series])
+        convert_slopes_to_floats(series) - np.array([medians[slope.layout] for slope in series])
     )
     n = len(signs)
     energy = float(np.dot(signs, signs))
@@ -128,7 +128,7 @@ def compute_sign_test_interval(series: Sequence[Slope]) -> Interval:
         return UNBOUNDED
     effective = int(n / estimate_correlation_time(series))
     index = max(1, int(compute_sign_test_rank(effective) * (n + 1) / (effective + 1)))
-    ordered = np.sort(convert_to_floats(series))
+    ordered = np.sort(convert_slopes_to_floats(series))
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
 
 
@@ -154,7 +154,7 @@ def estimate_clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
     return {variant: step / span for variant, span in spans.items()}
 
 
-def find_value_range(series: Sequence[Slope]) -> Interval:
+def find_slope_range(series: Sequence[Slope]) -> Interval:
     """Return the smallest and the largest value of a series of slopes as an interval. The two are
     equal if all blocks agree."""
     low, high = min(s.value for s in series), max(s.value for s in series)

@@ -30,7 +30,7 @@ MOST_CLUSTERS = max(LOOKS)
 LOOKS_KEY = "looks"
 
 
-def get_look_error_probability(clusters: int) -> float:
+def get_interim_error_probability(clusters: int) -> float:
     """Return the error probability of the intervals of a benchmark after `clusters` clusters: the
     error probability that the next look (interim analysis) spends."""
     for look, part in LOOKS.items():
@@ -46,4 +46,4 @@ def choose_error_probability(
     In a run of fixed length, without looks (interim analyses), this is `alpha_without_looks`."""
     if LOOKS_KEY not in env:
         return alpha_without_looks
-    return get_look_error_probability(len({sample.process for sample in samples}))
+    return get_interim_error_probability(len({sample.process for sample in samples}))

@@ -52,7 +52,7 @@ def compute_capped_t_quantile(alpha: float, freedom: float) -> float:
     return compute_t_quantile(alpha, max(1, min(int(freedom), MOST_FREEDOM)))
 
 
-def compute_tail_probability(p: float, successes: int, trials: int) -> float:
+def compute_binomial_tail_probability(p: float, successes: int, trials: int) -> float:
     """Return the probability that at least `successes` of `trials` independent trials succeed, each
     with probability `p`."""
     return sum(
@@ -74,7 +74,7 @@ def compute_clopper_pearson_interval(
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            below = compute_tail_probability(middle, min_successes, trials) < tail
+            below = compute_binomial_tail_probability(middle, min_successes, trials) < tail
             low, high = (middle, high) if below else (low, middle)
         return low
 

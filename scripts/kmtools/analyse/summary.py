@@ -13,14 +13,14 @@ from typing import Any
 from kmtools.analyse import stats
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.kept_blocks import make_blocks_field
+from kmtools.analyse.kept_blocks import make_kept_blocks_field
 from kmtools.analyse.published import PublishedNumber
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import VERDICTS, Result
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
-from kmtools.base.jsonfile import read_json, require_shape
+from kmtools.base.jsonfile import read_json, require_json_shape
 from kmtools.base.paths import COMMAND
 from kmtools.measure.rundir import (
     TIERS,
@@ -50,7 +50,7 @@ UNITS = {
     UNIT_ROUNDS: "rounds of synchronisation",
 }
 
-# The shapes of summary.json, as Documentation/data.md describes them; see require_shape().
+# The shapes of summary.json, as Documentation/data.md describes them; see require_json_shape().
 TEXT, NUMBER = (str, None), (float, None)
 # The names and types of fields that both an entry of `results` (the cost of a variant) and an entry
 # of `switching` (a SwitchPoint) have.
@@ -131,7 +131,7 @@ def make_core_cycle_fields(
     }
 
 
-def make_figure_fields(result: Result) -> dict[str, Any]:
+def make_figure_only_fields(result: Result) -> dict[str, Any]:
     """Return the fields of an entry in summary.json that only figures read. Fields whose data the
     result lacks are left out."""
     found: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     # Published numbers are cycles: compare them only with results in cycles.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
-    rows = [row for row in found if row.apart != result.tier and not row.is_whole_program]
+    rows = [row for row in found if row.apart != result.tier and not row.is_number_of_whole_program]
     layouts = stats.compute_layout_medians(result.deltas)
     core: dict[str, Any] = {}
     if result.core is not None:
@@ -176,8 +176,8 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "margin": round_for_json(result.margin),
         "detectable": round_for_json(result.detectable),
         **core,
-        **make_figure_fields(result),
-        **make_blocks_field(result.blocks),
+        **make_figure_only_fields(result),
+        **make_kept_blocks_field(result.blocks),
         "verdict": result.verdict,
         "note": result.note,
         "correlation_blocks": round_for_json(result.correlation),
@@ -248,13 +248,13 @@ def read_summary(run: Path) -> dict[str, Any]:
         switching = [{"measured": None, **entry} for entry in both if "sites" in entry]
         summary = {"schema": 1, "results": results, "switching": switching}
         old = {"results": [RESULT], "switching": [{**POINT, "measured": None}]}
-        require_shape(summary, old, f"{path}: ")
+        require_json_shape(summary, old, f"{path}: ")
         return summary
-    require_shape(summary, {"schema": int}, f"{path}: ")
+    require_json_shape(summary, {"schema": int}, f"{path}: ")
     if summary["schema"] != SCHEMA:
         newer = "; a newer kmarkers wrote the file" if summary["schema"] > SCHEMA else ""
         raise RunError(f"{path}: schema is {summary['schema']}, not {SCHEMA}{newer}")
-    require_shape(summary, SUMMARY, f"{path}: ")
+    require_json_shape(summary, SUMMARY, f"{path}: ")
     for kind in ("results", "switching"):
         for number, entry in enumerate(summary[kind]):
             if entry["unit"] not in summary["units"]:

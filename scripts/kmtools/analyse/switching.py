@@ -17,10 +17,14 @@ from itertools import product
 from typing import Any
 
 from kmtools.analyse import stats
-from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks, make_blocks_field
+from kmtools.analyse.kept_blocks import (
+    KeptBlocks,
+    count_kept_and_planned_blocks,
+    make_kept_blocks_field,
+)
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
-from kmtools.measure.rundir import Tier, get_tier_order
+from kmtools.measure.rundir import Tier, get_tier_table_position
 from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 
 # SCALING: the benchmark that measures how long switching takes. STALL: the benchmark that measures
@@ -91,7 +95,7 @@ class SwitchPoint:
         del entry["blocks"]
         bounded = self.ci != stats.UNBOUNDED
         ends = {f"ci_{end}": value if bounded else None for end, value in ci.items()}
-        return entry | ends | make_blocks_field(self.blocks)
+        return entry | ends | make_kept_blocks_field(self.blocks)
 
 
 def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> SwitchPoint:
@@ -101,7 +105,7 @@ def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> Sw
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return SwitchPoint(
         one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
-        len(series), stats.compute_median(values), stats.compute_sign_test_interval(values),
+        len(series), stats.compute_median_slope(values), stats.compute_sign_test_interval(values),
         blocks,
     )  # fmt: skip
 
@@ -120,13 +124,13 @@ def compute_switching_medians(
             whole[s.tier, s.kernel, s.benchmark].append(s)
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     blocks = {
-        key: count_kept_blocks(known[key[:2]], key[2], own)
+        key: count_kept_and_planned_blocks(known[key[:2]], key[2], own)
         for key, own in whole.items()
         if key[:2] in known
     }
     return [
         make_switch_point(groups[key], blocks.get(key[:3]))
-        for key in sorted(groups, key=lambda k: (get_tier_order(k[0]), k))
+        for key in sorted(groups, key=lambda k: (get_tier_table_position(k[0]), k))
     ]
 
 
@@ -138,7 +142,7 @@ def find_switch_point(
     return next((p for p in points if (p.benchmark, p.variant, p.sites) == wanted), None)
 
 
-def select_points_of_tier(
+def select_switch_points_of_tier(
     points: Iterable[SwitchPoint], tier: str, kernel: str
 ) -> list[SwitchPoint]:
     """Return the points of one tier (measurement environment) and kernel."""
@@ -150,13 +154,13 @@ def select_points_of_tier(
 Measure = Callable[[Sequence[SwitchPoint]], float | None]
 
 
-def find_largest_round_count(points: Sequence[SwitchPoint]) -> float | None:
+def find_largest_sync_round_count(points: Sequence[SwitchPoint]) -> float | None:
     """Return the maximum, over all numbers of sites, of the median number of synchronisation rounds
     in a batch."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
-def compute_time_per_further_site(
+def compute_switch_time_per_further_site(
     points: Sequence[SwitchPoint], method: str, fewer: int, more: int
 ) -> float | None:
     """Return the time that one more site takes with the method `method`: the slope of the time of a
@@ -178,7 +182,7 @@ def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None
     to each site, in three passes over the sites, through a second mapping."""
     return divide_if_known(
         *(
-            compute_time_per_further_site(points, way, 1000, 10_000)
+            compute_switch_time_per_further_site(points, way, 1000, 10_000)
             for way in (OUR_METHOD, STORES_ALONE)
         )
     )
@@ -199,7 +203,7 @@ def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[SwitchPoint]
     both a batch and bare stores slower."""
     return divide_if_known(
         *(
-            compute_time_per_further_site(points, way, 100_000, 1_000_000)
+            compute_switch_time_per_further_site(points, way, 100_000, 1_000_000)
             for way in (OUR_METHOD, STORES_ALONE)
         )
     )
@@ -216,7 +220,9 @@ def make_batch_ratio_function(method: str) -> Measure:
     return compute_ratio_to_batch
 
 
-def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchPoint] | None:
+def find_batch_and_interrupt_gaps(
+    points: Sequence[SwitchPoint],
+) -> tuple[SwitchPoint, SwitchPoint] | None:
     """Return two gaps (longest interruptions) of a CPU that executes no site. During the first gap,
     another CPU applies a batch. During the second gap, only the three interrupts of a batch are
     sent, and nothing is switched. Return None if a gap is missing."""
@@ -225,10 +231,10 @@ def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchP
     return (own, interrupts) if own and interrupts else None
 
 
-def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | None:
+def compute_batch_to_interrupts_gap_ratio(points: Sequence[SwitchPoint]) -> float | None:
     """Return the gap (longest interruption of another CPU) during a batch, as a multiple of the gap
     that interrupts alone cause."""
-    found = find_gap_points(points)
+    found = find_batch_and_interrupt_gaps(points)
     return divide_if_known(found[0].median, found[1].median) if found else None
 
 
@@ -286,13 +292,15 @@ class SwitchingLimit:
 BROKEN, UNRESOLVED = "BROKEN", "unresolved"
 
 
-def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
+def list_kernel_switching_limits(tier: str) -> list[SwitchingLimit]:
     """Return the limits for switching in a kernel: for a number of rounds, and for ratios of two
     durations in one run. The limits are the same on a processor and under an emulator. So there is
     no limit against STORES_ALONE, which only programs measure: a store to code takes an emulator
     longer than a store to a buffer."""
     limits = [
-        SwitchingLimit(tier, "rounds of a batch of any size", find_largest_round_count, True, 3)
+        SwitchingLimit(
+            tier, "rounds of a batch of any size", find_largest_sync_round_count, True, 3
+        )
     ]
     for words, method in (
         ("one static key / one batch", "static-key-one"),
@@ -304,7 +312,7 @@ def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
         SwitchingLimit(
             tier,
             "gap of a batch / gap of its interrupts alone",
-            compute_gap_to_interrupts_ratio,
+            compute_batch_to_interrupts_gap_ratio,
             True,
             2,
             strict=True,
@@ -314,7 +322,9 @@ def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
 
 
 LIMITS = (
-    SwitchingLimit("native", "rounds of a batch of any size", find_largest_round_count, True, 3),
+    SwitchingLimit(
+        "native", "rounds of a batch of any size", find_largest_sync_round_count, True, 3
+    ),
     SwitchingLimit(
         "native",
         "time of one more site / time of its stores",
@@ -336,6 +346,6 @@ LIMITS = (
         True,
         2.5,
     ),
-    *list_kernel_limits("vm"),
-    *list_kernel_limits("metal"),
+    *list_kernel_switching_limits("vm"),
+    *list_kernel_switching_limits("metal"),
 )

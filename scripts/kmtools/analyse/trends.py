@@ -52,7 +52,7 @@ def estimate_spread_of_runs(values: NDArray[np.float64]) -> float:
     return usual / (MAD_OF_NORMAL * math.sqrt(2))
 
 
-def propose_shifts(values: NDArray[np.float64]) -> list[int]:
+def propose_shift_indices(values: NDArray[np.float64]) -> list[int]:
     """Return the indices at which the mean of a series may have shifted."""
     scale = estimate_spread_of_runs(values) if len(values) > 2 * FEWEST_RUNS else 0.0
     if not scale:
@@ -63,7 +63,7 @@ def propose_shifts(values: NDArray[np.float64]) -> list[int]:
     return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
 
 
-def cut_row(row: Row, indices: NDArray[np.int64]) -> Row:
+def select_runs_of_row(row: Row, indices: NDArray[np.int64]) -> Row:
     """Return a copy of a row that has only the values of the runs with the indices `indices`.
     Values that are left out (NaN) are removed."""
     values = row.values[indices]
@@ -81,14 +81,14 @@ def find_shifts(
     indices = np.flatnonzero(~np.isnan(row.values))
     values = row.values[indices]
     found, alpha = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(values)))
-    ends = [0, *propose_shifts(values), len(values)]
+    ends = [0, *propose_shift_indices(values), len(values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         runs = indices[before:at], indices[at:end]
-        old, new = (cut_row(row, part) for part in runs)
+        old, new = (select_runs_of_row(row, part) for part in runs)
         percent, interval, _ = changes.compute_relative_change(old, new, alpha)
         floor = None
         if clone is not None:
-            old, new = (cut_row(clone, part) for part in runs)
+            old, new = (select_runs_of_row(clone, part) for part in runs)
             change = abs(changes.compute_relative_change(old, new, alpha)[0])
             floor = None if math.isnan(change) else change
         verdict = decide_verdict(percent, interval, margin, floor)

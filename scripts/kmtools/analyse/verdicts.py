@@ -29,7 +29,7 @@ from statistics import NormalDist
 
 from kmtools.analyse import corecycles, lateness, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycleRatio
-from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks
+from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_and_planned_blocks
 from kmtools.analyse.lateness import NOT_LATE, Lateness
 from kmtools.analyse.layouts import find_layout_of_executed_copy
 from kmtools.analyse.slopes import (
@@ -38,7 +38,7 @@ from kmtools.analyse.slopes import (
     Slope,
     find_baseline_variant,
     fit_slopes,
-    select_unflagged_points,
+    group_unflagged_windows,
     subtract_baseline,
 )
 from kmtools.analyse.stats import Interval
@@ -250,8 +250,8 @@ def estimate_difference(
             one._replace(layout=find_layout_of_executed_copy(one.layout, copies)) for one in deltas
         ]
     if exact and deltas:
-        interval = stats.find_value_range(deltas)
-        return Difference(deltas, stats.compute_median(deltas), interval, interval, interval)
+        interval = stats.find_slope_range(deltas)
+        return Difference(deltas, stats.compute_median_slope(deltas), interval, interval, interval)
     found = location.estimate_series_location(deltas, resolution, alpha)
     wide = widen_for_late_blocks(found.interval, deltas, resolution, alpha, late_blocks)
     return Difference(
@@ -297,7 +297,7 @@ class BenchmarkGroup:
 
     def find_late_blocks(self, variant: str) -> frozenset[int]:
         """Return the blocks in which the variant or the baseline has a late window."""
-        return lateness.join_late_blocks(
+        return lateness.collect_late_blocks_of_variants(
             self.late.get(name or variant, NOT_LATE) for name in (variant, self.baseline)
         )
 
@@ -308,12 +308,12 @@ class BenchmarkGroup:
         if self.tier.emulated and not self.tier.exact:
             return True
         both = (self.slopes.get(name or variant, []) for name in (variant, self.baseline))
-        return all(stats.compute_median(series) > 0 for series in both if series)
+        return all(stats.compute_median_slope(series) > 0 for series in both if series)
 
     def get_clock_resolution(self, variant: str) -> float:
         """Return one step of the clock as a cost per operation: the larger of the costs for the
         variant and for the baseline."""
-        return choose_coarser_resolution(self.resolution, variant, self.baseline)
+        return choose_coarser_clock_resolution(self.resolution, variant, self.baseline)
 
     def count_code_copies(self, variant: str) -> int:
         """Return the number of copies of a variant's code; 0 if each code layout has its own
@@ -321,7 +321,7 @@ class BenchmarkGroup:
         return int(self.tier.env.get(f"{rundir.LAYOUTS}{self.benchmark}:{variant}", 0))
 
 
-def choose_coarser_resolution(
+def choose_coarser_clock_resolution(
     resolution: Mapping[str, float], variant: str, baseline: str | None
 ) -> float:
     """Return one step of the clock as a cost per operation: the larger of the costs for the variant
@@ -336,30 +336,32 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
         per_variant[sample.variant].append(sample)
     core = corecycles.estimate_core_cycle_ratio(tier, samples)
     points = (
-        select_unflagged_points(samples, core.count_core_cycles)
+        group_unflagged_windows(samples, core.count_core_cycles)
         if core
-        else select_unflagged_points(samples)
+        else group_unflagged_windows(samples)
     )
     per = core.exact_ratio if core else ONE
     slopes = fit_slopes(points, per)
     resolution = stats.estimate_clock_resolution(samples)
     baseline = find_baseline_variant(slopes)
     alpha = stopping.choose_error_probability(tier.env, samples, location.ERROR_PROBABILITY)
-    late = lateness.find_late_windows(samples, read_tick_rate_khz(tier))
+    late = lateness.compute_lateness_by_variant(samples, read_tick_rate_khz(tier))
     margin = noise = None
     if baseline is not None:
         margin = find_equivalence_margin(
-            tier.unit, benchmark, stats.compute_median(slopes[baseline]), core
+            tier.unit, benchmark, stats.compute_median_slope(slopes[baseline]), core
         )
         clone = baseline + CLONE_SUFFIX
-        step = choose_coarser_resolution(resolution, clone, baseline)
-        blocks = lateness.join_late_blocks(late[name] for name in (baseline, clone) if name in late)
+        step = choose_coarser_clock_resolution(resolution, clone, baseline)
+        blocks = lateness.collect_late_blocks_of_variants(
+            late[name] for name in (baseline, clone) if name in late
+        )
         noise = estimate_difference(
             slopes[clone], slopes[baseline], tier.exact, step, alpha, late_blocks=blocks
         )
     return BenchmarkGroup(
         tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, alpha,
-        linearity.compute_bends(points, per), late,
+        linearity.compute_bends_by_variant(points, per), late,
     )  # fmt: skip
 
 
@@ -376,7 +378,7 @@ def describe_mean_over_time(group: BenchmarkGroup, diff: Difference) -> str:
     return f"{MEAN_OVER_TIME} {mean}: some blocks cost {words} than usual"
 
 
-def describe_lateness(tier: Tier, late: Lateness, core: CoreCycleRatio | None) -> str:
+def describe_late_window_caveat(tier: Tier, late: Lateness, core: CoreCycleRatio | None) -> str:
     """Return the caveat of rows of a benchmark with many late windows; see lateness.py."""
     return lateness.describe_late_windows(tier.env, late, core.spread if core else 0.0)
 
@@ -397,7 +399,7 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
     late = group.late.get(variant, NOT_LATE)
     caveats = (
         describe_mean_over_time(group, diff),
-        describe_lateness(group.tier, late, group.core),
+        describe_late_window_caveat(group.tier, late, group.core),
     )
     notes += filter(None, caveats)
     if diff.wide == stats.UNBOUNDED:
@@ -444,7 +446,7 @@ def find_variant_bend(group: BenchmarkGroup, variant: str) -> float | None:
     if group.baseline is not None and variant != group.baseline:
         series = subtract_baseline(series, group.bends.get(group.baseline, []))
         step = group.get_clock_resolution(variant)
-    cost = stats.compute_median(group.slopes.get(variant, []))
+    cost = stats.compute_median_slope(group.slopes.get(variant, []))
     return linearity.find_significant_bend(series, cost, group.margin or 0.0, step, group.alpha)
 
 
@@ -475,10 +477,10 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
     if not group.has_increasing_loop_times(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     n = len(diff.deltas) if diff else len(series)
-    blocks = count_kept_blocks(group.tier, group.benchmark, windows, n)
+    blocks = count_kept_and_planned_blocks(group.tier, group.benchmark, windows, n)
     missing = blocks.describe_missing_blocks() if series else ""
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
-    caveat = caches.describe_small_buffer(group.tier, group.benchmark, variant)
+    caveat = caches.describe_too_small_buffer(group.tier, group.benchmark, variant)
     note = "; ".join(filter(None, (note, missing, caveat, f"hits: {hits}" if hits else "")))
     return Result(
         tier=group.tier.tier,
@@ -487,8 +489,8 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
         variant=variant,
         unit=group.tier.unit,
         n=n,
-        median=stats.compute_median(series),
-        ci=stats.find_value_range(series)
+        median=stats.compute_median_slope(series),
+        ci=stats.find_slope_range(series)
         if exact and series
         else stats.compute_sign_test_interval(series),
         baseline=group.baseline,
@@ -529,7 +531,7 @@ def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Re
         if sample.measured == LOOP:
             groups[sample.tier, sample.kernel, sample.benchmark].append(sample)
     results = []
-    for name in sorted(groups, key=lambda key: (rundir.get_tier_order(key[0]), key[1:])):
+    for name in sorted(groups, key=lambda key: (rundir.get_tier_table_position(key[0]), key[1:])):
         group = make_benchmark_group(known[name[0], name[1]], name[2], groups[name])
         # The order of the results: the baseline, its A/A clone, then the other variants by name.
         first = [group.baseline, f"{group.baseline}{CLONE_SUFFIX}"] if group.baseline else []

@@ -19,18 +19,18 @@ TYPE_NAMES = {
 
 def read_json(path: Path, shape: Any = Any) -> Any:
     """Return the value in a JSON file. If the file cannot be read, or if the value differs from
-    `shape` (see require_shape), raise FailedError with the file and the wrong field."""
+    `shape` (see require_json_shape), raise FailedError with the file and the wrong field."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FailedError(explain_error(error)) from error
     except ValueError as error:
         raise FailedError(f"{path}: {error}") from error
-    require_shape(value, shape, f"{path}: ")
+    require_json_shape(value, shape, f"{path}: ")
     return value
 
 
-def has_type(value: object, kind: object) -> bool:
+def has_json_type(value: object, kind: object) -> bool:
     """Return True if a value has the type `kind`; if `kind` is a string, return True if the value
     equals this string. True, NaN and infinity are not numbers; an integer is accepted as a
     float."""
@@ -43,7 +43,7 @@ def has_type(value: object, kind: object) -> bool:
     return isinstance(value, int | float if kind is float else kind)  # type: ignore[arg-type]
 
 
-def require_shape(value: Any, shape: Any, where: str) -> None:
+def require_json_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape; raise FailedError if the value does not match. A shape is one
     of four things: a type; a tuple of types or strings, of which one must match; a list with the
     shape of every item; a dictionary with the shape of each field. In a dictionary, a name that
@@ -52,7 +52,7 @@ def require_shape(value: Any, shape: Any, where: str) -> None:
     holds the value."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not any(has_type(value, one) for one in kinds):
+    if not any(has_json_type(value, one) for one in kinds):
         words = " or ".join(TYPE_NAMES.get(one, repr(one)) for one in kinds)
         name = "" if where.endswith(": ") else " "
         raise FailedError(f"{where}{name}is {json.dumps(value)[:40]}, not {words}")
@@ -62,9 +62,9 @@ def require_shape(value: Any, shape: Any, where: str) -> None:
             name = field if field in value else field.removesuffix("?")
             dot = "" if where.endswith(": ") else "."
             if name in value:
-                require_shape(value[name], inner, f"{where}{dot}{name}")
+                require_json_shape(value[name], inner, f"{where}{dot}{name}")
             elif name == field:
                 raise FailedError(f"{where}{dot}{name} is missing")
     elif isinstance(shape, list):
         for number, item in enumerate(value):
-            require_shape(item, shape[0], f"{where}[{number}]")
+            require_json_shape(item, shape[0], f"{where}[{number}]")

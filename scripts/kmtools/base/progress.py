@@ -41,17 +41,17 @@ class Line:
         self.terminal = can_overwrite_text(self.stream)
         self._open = False
 
-    def print_temporary(self, text: str) -> None:
+    def print_temporary_line(self, text: str) -> None:
         """Show a line that the next line overwrites. If the output is no terminal, print an
         ordinary line."""
         if not self.terminal:
-            self.print_permanent(text)
+            self.print_permanent_line(text)
             return
         self._open = True
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
 
-    def print_permanent(self, text: str) -> None:
+    def print_permanent_line(self, text: str) -> None:
         """Print a line that is not overwritten later. On a terminal, this line replaces the
         temporary line."""
         self._open = self._open or self.terminal
@@ -74,11 +74,11 @@ def print_text_repeatedly(
     `log_seconds`."""
     line = Line()
 
-    def update_line(stop_event: threading.Event) -> None:
+    def update_line_until_stopped(stop_event: threading.Event) -> None:
         while not stop_event.wait(terminal_seconds if line.terminal else log_seconds):
-            line.print_temporary(make_text())
+            line.print_temporary_line(make_text())
 
-    with run_in_thread(update_line):
+    with run_in_thread(update_line_until_stopped):
         yield
     line.erase_temporary_line()
 
@@ -127,7 +127,7 @@ class Progress:
                 break_on_hyphens=False,
             )
         for line in lines or [""]:
-            self._line.print_permanent(line)
+            self._line.print_permanent_line(line)
 
     @contextmanager
     def show_full_screen(self, render: Lines | None) -> Iterator[None]:
@@ -162,7 +162,7 @@ class Progress:
         hint = f" (usually {usual})" if usual else ""
         elapsed = self._shown - self._began
         self._step = f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}"
-        self._line.print_permanent(self._step)
+        self._line.print_permanent_line(self._step)
 
     def show_completed_share(self, done: float, total: float, text: str) -> None:
         """Show the completed share of the step (`done` of `total`), and an estimate of the time
@@ -181,4 +181,4 @@ class Progress:
         if self._screen:
             self._screen.draw_lines()
         else:
-            self._line.print_temporary(self._share_line)
+            self._line.print_temporary_line(self._share_line)

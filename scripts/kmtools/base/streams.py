@@ -59,7 +59,7 @@ class TolerantOutput(io.FileIO):
             raise
 
 
-def open_missing_streams() -> None:
+def open_missing_standard_streams() -> None:
     """Open closed standard streams on /dev/null. Otherwise the next file to be opened would get the
     file descriptor of a standard stream."""
     for number in range(3):
@@ -69,10 +69,10 @@ def open_missing_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def prepare_streams() -> None:
+def prepare_standard_streams() -> None:
     """Prepare the standard streams for the output of a command. Raises UnableError if standard
     output is closed."""
-    open_missing_streams()
+    open_missing_standard_streams()
     was = sys.stdout
     if was is None:
         raise UnableError(

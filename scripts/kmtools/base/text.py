@@ -82,7 +82,7 @@ def split_wide_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width:
     return lines
 
 
-def replace_forbidden_chars(text: str) -> str:
+def replace_chars_forbidden_in_html(text: str) -> str:
     """Replace characters that HTML and SVG files must not contain, such as NUL, by "?"."""
     return FORBIDDEN_CHARS.sub("?", text)
 

@@ -29,7 +29,7 @@ def parse_name_and_value(text: str) -> tuple[str, str]:
     return name, value
 
 
-def pair_option_with_value(name: str, value: str) -> tuple[str, str]:
+def make_test_option_pair(name: str, value: str) -> tuple[str, str]:
     """Return an option of a test as a pair: its name NAME, and the value of the argument --NAME."""
     return name, value
 
@@ -68,7 +68,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
             f"--{name}",
             dest="options",
             action="append",
-            type=partial(pair_option_with_value, name),
+            type=partial(make_test_option_pair, name),
             metavar=metavar,
             help=f"{registry.OPTIONS[name]}; the same as -o {name}={metavar}",
         )
@@ -78,7 +78,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
         help="first run scripts/setup, which installs what these tests need",
     )
 
-    def run_check(args: Namespace) -> int:
+    def run_check_command(args: Namespace) -> int:
         tests = registry.select_tests(args.patterns, args.set or "short")
         if args.list:
             print_test_table(tests if args.patterns or args.set else registry.list_tests())
@@ -90,7 +90,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
         form = args.set or ("named" if args.patterns else "short")
         return run_tests(tests, SuiteRequest(form, args.kernel, options))
 
-    return run_check
+    return run_check_command
 
 
 def print_test_table(tests: Sequence[Test]) -> None:
@@ -126,7 +126,7 @@ def install_tools_and_restart(tests: Sequence[Test], kernel: str, full: bool) ->
     os.execv(sys.executable, [sys.executable, str(ROOT / "scripts" / "kmarkers"), *words])
 
 
-def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> None:
+def print_accelerator_of_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> None:
     """Print the accelerator (KVM or TCG) with which the requested or default kernel boots, if the
     kernel is unpacked and at least one of the tests boots a kernel that need not be emulated."""
     from kmtools.lab import catalogue, machine
@@ -152,7 +152,7 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
 
     if suite_request.kernel:
         catalogue.find_kernel_entry(suite_request.kernel)
-    print_accelerator(tests, suite_request)
+    print_accelerator_of_tests(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(
         insert_build_suites(registry.make_suites_of_tests(tests, suite_request)),

@@ -107,10 +107,10 @@ def add_compare_command(parser: ArgumentParser) -> Run:
         "b", type=Path, nargs="+", metavar="RUN_B", help="runs to compare with RUN_A"
     )
     add_comparison_options(parser)
-    return run_compare
+    return run_compare_command
 
 
-def run_compare(args: Namespace) -> int:
+def run_compare_command(args: Namespace) -> int:
     """Compare runs, print the result and write the requested files; returns the exit code."""
     from kmtools.report import comparison
 

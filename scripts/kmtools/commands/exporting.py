@@ -34,10 +34,10 @@ def add_export_command(parser: ArgumentParser) -> Run:
         help="write the times at which sites were switched on and off to this file, as a trace for "
         "Perfetto and chrome://tracing",
     )
-    return run_export
+    return run_export_command
 
 
-def run_export(args: Namespace) -> None:
+def run_export_command(args: Namespace) -> None:
     """Check the samples of a run, and write the files that the options name."""
     if not (args.parquet or args.openmetrics or args.trace):
         raise UnableError("no output file is given: use --parquet, --openmetrics or --trace")
@@ -85,16 +85,16 @@ def add_pack_command(parser: ArgumentParser) -> Run:
         help="ZIP file to write (default: in the current folder, named after the date of the run "
         "and the CPU model)",
     )
-    return run_pack
+    return run_pack_command
 
 
-def list_poor_tiers(run: Path) -> list[str]:
+def list_poorly_graded_tiers(run: Path) -> list[str]:
     """Return a text for each tier (environment of measurement) of a run that was measured on a real
     CPU and has a poor grade. Without numpy, the text says that the grades are unknown."""
     from kmtools.measure.rundir import make_tiers, read_env
-    from kmtools.report.report import NUMPY_PACKAGE, has_package
+    from kmtools.report.report import NUMPY_PACKAGE, has_python_package
 
-    if not has_package("numpy"):
+    if not has_python_package("numpy"):
         return [f"its grades are unknown, because they need the package {NUMPY_PACKAGE}"]
     from kmtools.analyse import estimates
 
@@ -112,10 +112,10 @@ def list_publication_faults(run: Path) -> list[str]:
     from kmtools.measure import pack
     from kmtools.measure.rundir import read_env
 
-    return [*pack.list_source_faults(read_env(run / "env.json")), *list_poor_tiers(run)]
+    return [*pack.list_source_faults(read_env(run / "env.json")), *list_poorly_graded_tiers(run)]
 
 
-def run_pack(args: Namespace) -> None:
+def run_pack_command(args: Namespace) -> None:
     """Print what the packed run holds, and write the packed run to a file."""
     from kmtools.measure import pack
 

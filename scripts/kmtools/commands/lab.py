@@ -48,7 +48,7 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
     )
     parser.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
 
-    def run_lab_build(args: Namespace) -> int:
+    def run_lab_build_command(args: Namespace) -> int:
         ours = args.src.resolve() == ROOT
         if not ours and shell.build_kmarkers_modules(args.name):
             return BAD
@@ -58,7 +58,7 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
         )
         return BAD if failed else DONE
 
-    return run_lab_build
+    return run_lab_build_command
 
 
 def add_lab_add_command(parser: ArgumentParser) -> Run:
@@ -90,11 +90,11 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
         help=f"Debian suite whose compiler builds modules for the kernel (default: {suite})",
     )
 
-    def run_lab_add(args: Namespace) -> None:
+    def run_lab_add_command(args: Namespace) -> None:
         kernel = added.add_kernel(args.name, [*args.image, *args.headers], args.suite)
         print(f"kernel {kernel.name} is added; its release is {kernel.release}")
 
-    return run_lab_add
+    return run_lab_add_command
 
 
 def add_lab_remove_command(parser: ArgumentParser) -> Run:
@@ -140,7 +140,7 @@ def parse_existing_file(text: str) -> Path:
     return path
 
 
-def parse_number(text: str) -> float:
+def parse_nonnegative_number(text: str) -> float:
     """Parse a number that is not negative."""
     with contextlib.suppress(ValueError):
         if (number := float(text)) >= 0:
@@ -179,7 +179,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
     )
     add(
         "--timeout",
-        type=parse_number,
+        type=parse_nonnegative_number,
         default=300.0,
         metavar="SECONDS",
         help="time limit for the boot and the job, in seconds (default: 300)",
@@ -187,7 +187,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
     add("--append", default="", help="parameters to append to the kernel command line")
     add(
         "--nmi",
-        type=parse_number,
+        type=parse_nonnegative_number,
         default=0.0,
         metavar="HZ",
         help="number of NMIs to inject per second (default: 0)",
@@ -203,7 +203,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
         help="accelerator (default: kvm if the kernel boots under it, else tcg)",
     )
 
-    def run_vm(args: Namespace) -> int:
+    def run_vm_run_command(args: Namespace) -> int:
         if not args.accel and args.tier != "icount":
             said = find_usable_accel(args.kernel, print_step).boot_message
             print(said, file=sys.stderr, flush=True)
@@ -212,7 +212,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
             print_boot_failure(result)
         return DONE if result.ok else BAD
 
-    return run_vm
+    return run_vm_run_command
 
 
 def add_lab_shell_command(parser: ArgumentParser) -> Run:
@@ -241,7 +241,7 @@ def add_lab_shell_command(parser: ArgumentParser) -> Run:
     )
     add_guest_options(parser, tracers.TRACERS_MEMORY)
 
-    def run_lab_shell(args: Namespace) -> int:
+    def run_lab_shell_command(args: Namespace) -> int:
         request = Request(
             args.name,
             shell.JOB,
@@ -253,7 +253,7 @@ def add_lab_shell_command(parser: ArgumentParser) -> Run:
         folders = [build.require_module_folder(path) for path in args.folders]
         return DONE if shell.run_guest_shell(request, folders).ok else BAD
 
-    return run_lab_shell
+    return run_lab_shell_command
 
 
 def add_guest_options(parser: ArgumentParser, memory: int) -> None:

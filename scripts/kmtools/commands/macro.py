@@ -56,13 +56,13 @@ def add_macro_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "command", nargs="*", metavar="COMMAND", help="command to time and its arguments, after --"
     )
-    return run_macro
+    return run_macro_command
 
 
 def choose_next_label(times: Sequence[CommandTime]) -> str:
     """Return the label of the kernel to boot next: one of the labels with the fewest boots, chosen
     at random."""
-    counts = {label: len(logs) for label, logs in boots.compute_boot_means(times).items()}
+    counts = {label: len(logs) for label, logs in boots.compute_boot_log_means(times).items()}
     fewest = min(counts.values())
     return random.choice([label for label, count in counts.items() if count == fewest])
 
@@ -86,16 +86,16 @@ def require_valid_macro_arguments(args: Namespace) -> None:
 def require_numpy_for_comparison(args: Namespace) -> None:
     """Raise ModuleNotFoundError if numpy is missing, COMMAND is given, and the comparison after all
     runs needs numpy."""
-    if not args.command or reporting.has_package("numpy"):
+    if not args.command or reporting.has_python_package("numpy"):
         return
     if args.on or any(one.round for one in load_command_times(args.times)):
         raise ModuleNotFoundError(name="numpy")
 
 
-def print_comparisons(times: Sequence[CommandTime]) -> None:
+def print_time_comparisons(times: Sequence[CommandTime]) -> None:
     """Print how the kernels in `times` compare, and what the state "on" adds to each command."""
     if kernels := [one for one in times if not one.round]:
-        print("\n".join(align_table(boots.make_ratio_table(kernels), range(1, 5))))
+        print("\n".join(align_table(boots.make_kernel_time_table(kernels), range(1, 5))))
     if len(kernels) < len(times):
         # rounds.py needs numpy: import this module only for times of --on and --off.
         from kmtools.analyse.rounds import MARGIN, make_added_time_table
@@ -104,7 +104,7 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
         print(f"margin: {MARGIN:g} % of the time that COMMAND takes in the state off")
 
 
-def run_macro(args: Namespace) -> None:
+def run_macro_command(args: Namespace) -> None:
     """Time COMMAND in this boot, if it is given, and store the times. Then compare all times in the
     file."""
     require_valid_macro_arguments(args)
@@ -126,7 +126,7 @@ def run_macro(args: Namespace) -> None:
         raise UnableError(
             f"{args.times} has no times; --label NAME -- COMMAND... measures times and stores them"
         )
-    print_comparisons(times)
+    print_time_comparisons(times)
     if args.label and not args.on:
         kernels = [one for one in times if not one.round]
         print(

@@ -48,7 +48,7 @@ def add_fleet_command(parser: ArgumentParser) -> Run:
         "are listed",
     )
     add_comparison_options(parser)
-    return run_fleet
+    return run_fleet_command
 
 
 def read_machine_names(path: Path) -> list[str]:
@@ -59,7 +59,7 @@ def read_machine_names(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def run_fleet(args: Namespace) -> int:
+def run_fleet_command(args: Namespace) -> int:
     """Compare the groups of runs in a folder; returns the exit code."""
     from kmtools.report import comparison, machines
 
@@ -69,7 +69,7 @@ def run_fleet(args: Namespace) -> int:
             raise UnableError(f"--by: {word!r} is not one of {', '.join(words.MACHINE_PROPERTIES)}")
     expected = read_machine_names(args.machines) if args.machines else []
     whole = machines.load_fleet(args.folder, by, expected)
-    runs = machines.merge_groups(whole, args.against)
+    runs = machines.merge_runs_of_groups(whole, args.against)
     faults = list(map(escape_unprintable_chars, whole.faults))
     found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole, faults)
     said = [part for line in found.faults for part in wrap_line(line, get_terminal_width())]
@@ -94,10 +94,10 @@ def add_history_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="also write the time series to this file, as JSON"
     )
-    return run_history
+    return run_history_command
 
 
-def run_history(args: Namespace) -> int:
+def run_history_command(args: Namespace) -> int:
     """Print the shifts in the runs of a folder; returns the exit code."""
     from kmtools.report import history as histories
 

@@ -66,19 +66,19 @@ def add_plot_command(parser: ArgumentParser) -> Run:
         metavar="DIR",
         help="folder to write the figures to (default: RUN_DIR/figures)",
     )
-    return run_plot
+    return run_plot_command
 
 
-def run_plot(args: Namespace) -> None:
+def run_plot_command(args: Namespace) -> None:
     """Draw the requested figures; write no file unless all of them can be drawn."""
     from kmtools.report.figures import library
     from kmtools.report.figures.workers import start_workers
 
     wanted = select_figures(args.run, args.figures)
-    if why := library.find_drawing_fault():
+    if why := library.find_matplotlib_fault():
         raise UnableError(f"figures cannot be drawn: {why}")
-    canvas = library.import_canvas()
-    style = canvas.read_style(args.style) if args.style else None
+    canvas = library.import_canvas_module()
+    style = canvas.read_figure_style(args.style) if args.style else None
     out, how = args.out or args.run / "figures", (args.format, args.width * PIXELS_PER_MM)
     with start_workers() as several:
         begun = {
@@ -118,7 +118,7 @@ def select_figures(run: Path, names: Sequence[str]) -> dict[str, Sheet]:
                 raise UnableError(f"figure {stem} has no part {title!r}; choose from: {there}")
             stem, sheet = (
                 f"{stem}-{sheets.make_slug(title)}",
-                Sheet(parts, sheets.describe_part(parts[0])),
+                Sheet(parts, sheets.describe_figure_part(parts[0])),
             )
         wanted[stem] = sheet
     return wanted

@@ -47,7 +47,7 @@ def add_publish_command(parser: ArgumentParser) -> Run:
         help="output folder (only with 'reference'; default: results/reference)",
     )
 
-    def run_publish(args: Namespace) -> None:
+    def run_publish_command(args: Namespace) -> None:
         if args.document == "reference":
             if args.run is None:
                 raise UnableError("reference needs RUN_DIR, the folder of a run in results/local")
@@ -59,4 +59,4 @@ def add_publish_command(parser: ArgumentParser) -> Run:
         module, _, function = WRITERS[args.document].partition(":")
         getattr(import_module(module), function)()
 
-    return run_publish
+    return run_publish_command

@@ -24,7 +24,7 @@ def add_impact_command(parser: ArgumentParser) -> Run:
     and prints how much two markers add to a getppid() call."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
 
-    def run_impact(args: Namespace) -> None:
+    def run_impact_command(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
         from kmtools.report.impact import render_impact_section
 
@@ -34,13 +34,13 @@ def add_impact_command(parser: ArgumentParser) -> Run:
                 f"{args.run}: no tier with real caches (native or metal) has results of"
                 " getppid-pressure and of cold branches"
             )
-        print_warnings(rundir.read_env(args.run / "env.json"))
+        print_run_warnings(rundir.read_env(args.run / "env.json"))
         print(text)
 
-    return run_impact
+    return run_impact_command
 
 
-def print_warnings(env: Mapping[str, Any]) -> None:
+def print_run_warnings(env: Mapping[str, Any]) -> None:
     """Print the warnings about a run, such as that it was quick."""
     for line in rundir.list_warnings(env):
         print(f"{line}\n")
@@ -69,7 +69,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         "whose suffix is .svg, .png or .pdf",
     )
 
-    def run_rates(args: Namespace) -> None:
+    def run_rates_command(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
         from kmtools.report.figures import library
         from kmtools.report.rates import (
@@ -83,18 +83,20 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
             raise UnableError(f"{args.figure}: the suffix of a figure must be .svg, .png or .pdf")
-        print_warnings(env)
+        print_run_warnings(env)
         print(render_rates_text(found, args.rate))
         if args.figure:
-            if why := library.find_drawing_fault():
+            if why := library.find_matplotlib_fault():
                 raise UnableError(f"the figure cannot be drawn: {why}")
             words = "Share of one CPU over the event rate, for each mechanism"
             write_file_atomically(
                 args.figure,
-                library.import_canvas().render_figure_file(make_rate_charts(found), words, kind),
+                library.import_canvas_module().render_figure_file(
+                    make_rate_charts(found), words, kind
+                ),
             )
 
-    return run_rates
+    return run_rates_command
 
 
 def add_sites_command(parser: ArgumentParser) -> Run:
@@ -114,7 +116,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
         help="form of site, to show its code, or module file, to list its sites",
     )
 
-    def run_sites(args: Namespace) -> int | None:
+    def run_sites_command(args: Namespace) -> int | None:
         if files := [form for form in args.forms if ".ko" in form]:
             return print_module_sites(files)
         require_checkout()
@@ -137,7 +139,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
             )
         return None
 
-    return run_sites
+    return run_sites_command
 
 
 def print_module_sites(files: Sequence[str]) -> int:

@@ -72,10 +72,10 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         f"{TIER_NAMES}): debugfs (of this machine), a folder with a copy of the files in debugfs, "
         "or ssh://[USER@]HOST[:PORT][/FOLDER]",
     )
-    return run_collect
+    return run_collect_command
 
 
-def run_collect(args: Namespace) -> None:
+def run_collect_command(args: Namespace) -> None:
     """Fetch samples from archives and other sources, check all samples, and merge them into a run.
     The raw samples are kept only if all checks pass."""
     raw = list(args.raw)
@@ -86,8 +86,8 @@ def run_collect(args: Namespace) -> None:
             folder = Path(scratch) / f"{number}-{tier}"
             get(folder)
             raw.append((tier, folder))
-        collecting.print_window_totals(args.run, collecting.merge_run(args.run, raw))
-        store_estimates_with_numpy(args.run)
+        collecting.print_window_totals(args.run, collecting.merge_raw_folders(args.run, raw))
+        store_estimates_if_numpy_installed(args.run)
         for index, (tier, folder) in enumerate(raw[len(args.raw) :], len(args.raw)):
             earlier = sum(tier == other for other, _ in raw[:index])
             kept = args.run / "raw" / (f"{tier}-{earlier + 1}" if earlier else tier)
@@ -107,10 +107,10 @@ def replace_folder(path: Path, source: Path) -> None:
         shutil.rmtree(copy, ignore_errors=True)
 
 
-def store_estimates_with_numpy(run: Path) -> None:
+def store_estimates_if_numpy_installed(run: Path) -> None:
     """Compute the estimates of a run and store them, if numpy is installed. Otherwise the first
     command that needs the estimates computes them."""
-    if reporting.has_package("numpy"):
+    if reporting.has_python_package("numpy"):
         from kmtools.analyse import estimates
 
         estimates.load_estimates(run)
@@ -142,11 +142,11 @@ def add_report_command(parser: ArgumentParser) -> Run:
         help="write summary.json, but no figures and no HTML page",
     )
 
-    def run_report(args: Namespace) -> int:
+    def run_report_command(args: Namespace) -> int:
         whole = reporting.report_run(args.run, figures=not args.no_figures)
         return DONE if whole else UNABLE
 
-    return run_report
+    return run_report_command
 
 
 def add_table_command(parser: ArgumentParser) -> Run:
@@ -172,10 +172,10 @@ def add_table_command(parser: ArgumentParser) -> Run:
         help="also print the tables of tiers in an emulator, whose ticks are not times of a CPU",
     )
 
-    def run_table(args: Namespace) -> None:
+    def run_table_command(args: Namespace) -> None:
         show_text_in_pager(reporting.render_tables(args.run, args.tier, args.patterns, args.all))
 
-    return run_table
+    return run_table_command
 
 
 def add_bench_command(parser: ArgumentParser) -> Run:
@@ -228,14 +228,14 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         )
     parser.add_argument(
         "--blocks",
-        type=choice.parse_blocks,
+        type=choice.parse_block_count,
         help="number of blocks of each benchmark in each process, boot or module load; in a block, "
         "each variant is measured once at each loop count; each environment of measurement (tier) "
         "has its own default",
     )
     parser.add_argument(
         "--budget",
-        type=choice.parse_budget,
+        type=choice.parse_time_budget,
         metavar="TIME",
         help="time limit, such as 90s or 5m, of each environment (tier) that is measured on a "
         "real CPU; a process, boot or module load that would exceed the limit is not started "
@@ -269,7 +269,7 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         "the known cost of each; exit code 1 if a measured cost is wrong, 2 if the machine is too "
         "busy to tell",
     )
-    return run_bench
+    return run_bench_command
 
 
 def parse_program_path(text: str) -> str:
@@ -367,7 +367,7 @@ def run_self_test(args: Namespace) -> int:
     return selftest.judge_self_test(1 if args.seed is None else args.seed)
 
 
-def run_bench(args: Namespace) -> int:
+def run_bench_command(args: Namespace) -> int:
     """Measure the missing tiers of a run and report all tiers; returns the exit code."""
     lock = hold_lock(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock:
@@ -421,7 +421,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
 def make_interim_analyses() -> measuring.InterimAnalyses | None:
     """Return the object that decides how long to measure on a real CPU; None if numpy is not
     installed."""
-    if not reporting.has_package("numpy"):
+    if not reporting.has_python_package("numpy"):
         return None
     from kmtools.analyse import stopping
     from kmtools.analyse.interim import BenchmarkChooser

@@ -181,14 +181,14 @@ def _find_kvm_verdict(keys: tuple[str, str], kernel: str, ignore_failures: bool)
             return _found[key]
     kept = _read_accel_cache(get_cache_dir() / "accel.json")
     silent, fault = kept.get(keys[0], {}), kept.get(keys[1])
-    if _is_silent_verdict_current(silent) and not ignore_failures:
+    if _is_silent_kernel_verdict_current(silent) and not ignore_failures:
         return Verdict(silent["fault"], silent["kernel"])
     if isinstance(fault, str) and not (ignore_failures and fault):
         return Verdict(fault, kernel)
     return None
 
 
-def _is_silent_verdict_current(silent: Any) -> bool:
+def _is_silent_kernel_verdict_current(silent: Any) -> bool:
     """Return True if the entry `silent` of the cache file, about a kernel that printed nothing,
     comes from this boot of the host and is younger than SILENT_VERDICT_SECONDS."""
     try:
@@ -248,7 +248,7 @@ def _read_accel_cache(path: Path) -> dict[str, Any]:
     """Return the entries of the cache file `path`, or an empty dictionary if the file has another
     format. The entry of one kernel is the reason why this kernel fails under KVM, or "" if the
     kernel boots. The entry for all kernels is an object; see
-    _is_silent_verdict_current()."""
+    _is_silent_kernel_verdict_current()."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -42,7 +42,7 @@ def validate_added_kernel(name: str, sources: Sequence[Path], distro_suite: str)
         raise UnableError(
             f"unknown suite {distro_suite!r}; choose from: {', '.join(sorted(known))}"
         )
-    if not unpack.get_suite_dir(distro_suite).is_dir():
+    if not unpack.get_distro_suite_dir(distro_suite).is_dir():
         first = next(
             entry.name for entry in catalogue.load_kernel_entries() if entry.suite == distro_suite
         )

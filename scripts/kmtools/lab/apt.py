@@ -112,7 +112,7 @@ class PrivateApt:
         self.archives.mkdir(parents=True, exist_ok=True)
         (self.dir / "status").touch()
         missing: list[NotOnMirrorError] = []
-        for lines in (mirror or find_mirror(self.suite)).list_source_lists(self.suite):
+        for lines in (mirror or find_mirror(self.suite)).list_apt_source_lists(self.suite):
             if missing:
                 print_step(f"{missing[0]}\n{self.suite}: trying without the security archive")
             (self.dir / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -133,7 +133,7 @@ class PrivateApt:
             for name in self._list_package_names("linux-image-")
             if name.replace("image", "headers", 1) in headers
         ]
-        fitting = [name for name in names if entry.matches_package(name)]
+        fitting = [name for name in names if entry.matches_image_package(name)]
         if not fitting:
             there = "\n  ".join(sorted(names)) or "none"
             raise NotOnMirrorError(
@@ -154,7 +154,7 @@ class PrivateApt:
             raise NotOnMirrorError(f"{self.suite} has no package {package}")
         return match[1]
 
-    def select_known_packages(self, packages: Sequence[str]) -> list[str]:
+    def select_available_packages(self, packages: Sequence[str]) -> list[str]:
         """Return the names in `packages` that are in apt's package lists."""
         known = {name for package in packages for name in self._list_package_names(package)}
         return [name for name in packages if name in known]

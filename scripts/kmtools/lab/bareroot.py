@@ -90,7 +90,7 @@ class Root:
             *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
             *("--kill-child", "sh", "-c", ENTER, "enter", str(self.path)),
             *(
-                str(self.private_packages if self.packages else ""),
+                str(self.private_package_dir if self.packages else ""),
                 str(self.cache or ""),
                 str(upper),
             ),
@@ -98,21 +98,21 @@ class Root:
         ]
 
     @property
-    def private_packages(self) -> Path:
+    def private_package_dir(self) -> Path:
         """The directory in which apt keeps the packages of this root. Each root has a directory of
         its own, because apt locks the directory and fails if another apt holds the lock."""
         return self.path.with_name(f"{self.path.name}.packages")
 
-    def remove_trees(self) -> None:
+    def remove_root_and_overlay(self) -> None:
         """Remove this root, and the files that commands wrote to the overlay of the cache
         directory. Link the downloaded packages to the directory that all roots of the Debian suite
         share."""
         if self.packages:
-            link_missing_packages(self.private_packages, self.packages)
+            link_missing_packages(self.private_package_dir, self.packages)
         for tree in (
             self.path,
             self.path.with_name(f"{self.path.name}.cache"),
-            self.private_packages,
+            self.private_package_dir,
         ):
             if tree.exists():
                 shutil.rmtree(tree)
@@ -163,7 +163,7 @@ def ensure_debian_root_tarball(suite: str) -> Path:
             return path
         path.parent.mkdir(exist_ok=True)
         print_step(f"{suite}: making a minimal Debian system, which takes 1 to 2 minutes")
-        for lines in find_debian_mirror().list_source_lists(suite):
+        for lines in find_debian_mirror().list_apt_source_lists(suite):
             said = _make_debian_root_tarball(suite, path, lines)
             if said is None:
                 return path
@@ -207,13 +207,13 @@ def unpack_debian_root(suite: str, path: Path, with_cache: bool) -> Root:
     require_root("unpacking a minimal Debian system")
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)
-    root.remove_trees()
+    root.remove_root_and_overlay()
     source = ensure_debian_root_tarball(suite)
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
     if packages:
-        link_missing_packages(packages, root.private_packages)
-        (root.private_packages / "partial").mkdir()
+        link_missing_packages(packages, root.private_package_dir)
+        (root.private_package_dir / "partial").mkdir()
     for name in ("proc", "sys", "dev", "srv/cache", "home/user"):
         (path / name).mkdir(parents=True, exist_ok=True)
     os.chown(path / "home/user", UID, UID)

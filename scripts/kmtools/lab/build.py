@@ -22,7 +22,7 @@ from kmtools.base.paths import ROOT, get_cache_dir, list_sources
 from kmtools.lab import chroot
 from kmtools.lab.cache import flatten_path, hold_cache_lock
 from kmtools.lab.catalogue import Kernel, require_unpacked_kernel
-from kmtools.lab.unpack import get_build_lock_name, get_suite_dir
+from kmtools.lab.unpack import get_build_lock_name, get_distro_suite_dir
 
 
 def build_modules(
@@ -51,7 +51,7 @@ def build_modules(
     if kmarkers_source:
         binds.append((get_object_dir(name, kmarkers_source), "kmarkers"))
         words = ["KMARKERS=/kmarkers", *make_args]
-    with hold_object_lock(name, objects, [source for source, _ in binds]):
+    with hold_object_dir_lock(name, objects, [source for source, _ in binds]):
         # Another process may have replaced the kernel while this process waited.
         kernel = require_unpacked_kernel(name)
         # Remove the modules of an earlier build: if this build fails, `out` must have no modules.
@@ -76,7 +76,7 @@ def require_module_folder(path: Path) -> Path:
     return path
 
 
-def build_client_modules(
+def build_modules_using_kmarkers(
     name: str, folders: Sequence[Path], out: Path, make_args: Sequence[str] = ()
 ) -> list[Path]:
     """Build the modules in `folders`, which are outside this tree and use the kmarkers modules, for
@@ -115,7 +115,9 @@ def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
 
 
 @contextmanager
-def hold_object_lock(name: str, objects: Path, read_dirs: Iterable[Path] = ()) -> Iterator[None]:
+def hold_object_dir_lock(
+    name: str, objects: Path, read_dirs: Iterable[Path] = ()
+) -> Iterator[None]:
     """Hold the lock of an object directory of the kernel `name`, and share the locks of the
     kernel's tree and of the object directories `read_dirs`, so that no other process changes them.
 
@@ -132,7 +134,7 @@ def hold_object_lock(name: str, objects: Path, read_dirs: Iterable[Path] = ()) -
 def remove_objects(name: str, src: Path) -> None:
     """Remove the objects that were built for the kernel `name` from the source tree `src`."""
     objects = get_object_dir(name, src)
-    with hold_object_lock(name, objects):
+    with hold_object_dir_lock(name, objects):
         shutil.rmtree(objects, ignore_errors=True)
 
 
@@ -173,7 +175,7 @@ def run_kbuild(
         *make_args,
         "modules",
     ]
-    return chroot.run_in_chroot(get_suite_dir(kernel.suite), binds, make, log)
+    return chroot.run_in_chroot(get_distro_suite_dir(kernel.suite), binds, make, log)
 
 
 def update_source_copy(src: Path, objects: Path) -> None:
@@ -260,7 +262,7 @@ STRIPPERS = {
 }
 
 
-def make_stripped_copies(folder: Path, module_name: str) -> None:
+def make_stripped_module_copies(folder: Path, module_name: str) -> None:
     """For each command of STRIPPERS that is installed, make a copy of the module `module_name` in
     the directory `folder`, and strip the copy with the command."""
     for way, command in STRIPPERS.items():

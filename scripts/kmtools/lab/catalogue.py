@@ -55,7 +55,7 @@ class Entry:
             return (UPSTREAM,)
         return ("base", *self.debug_kinds) if self.debug_kinds else ()
 
-    def matches_package(self, package: str) -> bool:
+    def matches_image_package(self, package: str) -> bool:
         """Return True if the name of an image package matches the image column of this line."""
         parts = (re.escape(part) for part in self.image.split("*"))
         return re.fullmatch(VERSION_TAIL.join(parts), package) is not None
@@ -98,7 +98,7 @@ class Kernel:
         )
 
 
-def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
+def parse_kernel_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
     """Return the entries in the text of kernels.txt; `origin` names the file in error messages."""
     entries: list[Entry] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -124,15 +124,15 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
 def load_kernel_entries() -> list[Entry]:
     """Read the entries of all kernels: first the kernels of kernels.txt, then the kernels that the
     user added. The first entry is the default kernel."""
-    listed = parse_catalogue(CATALOGUE.read_text(encoding="utf-8"), CATALOGUE.name)
+    listed = parse_kernel_catalogue(CATALOGUE.read_text(encoding="utf-8"), CATALOGUE.name)
     names = {entry.name for entry in listed}
     # A tree that is not complete, or is being removed, has a name that begins with a dot.
     records = sorted(get_cache_dir().glob(f"kernels/[!.]*/{ADDED_RECORD}"))
-    others = [entry for path in records if (entry := _read_record(path, Entry))]
+    others = [entry for path in records if (entry := _read_json_record(path, Entry))]
     return listed + [entry for entry in others if entry.name not in names]
 
 
-def _read_record(path: Path, kind: Callable[..., Record]) -> Record | None:
+def _read_json_record(path: Path, kind: Callable[..., Record]) -> Record | None:
     """Return an object with the fields that the JSON file `path` has; None if there is no such
     file, or if the file is damaged, for example after a power failure."""
     try:
@@ -163,7 +163,7 @@ def get_kernel_dir(name: str) -> Path:
 
 def find_unpacked_kernel(name: str) -> Kernel | None:
     """Return the kernel `name`; None if this kernel is not unpacked."""
-    return _read_record(get_kernel_dir(name) / "kernel.json", Kernel)
+    return _read_json_record(get_kernel_dir(name) / "kernel.json", Kernel)
 
 
 def require_unpacked_kernel(name: str) -> Kernel:

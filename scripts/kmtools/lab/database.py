@@ -65,7 +65,7 @@ def parse_compile_command(line: str) -> tuple[list[str], str] | None:
     return select_parser_options(words[1:]), sources[0]
 
 
-def translate_chroot_path(kernel: Kernel, path: str) -> str:
+def translate_chroot_path_to_host(kernel: Kernel, path: str) -> str:
     """Translate a path of the chroot to a path of this machine."""
     if path.startswith("/src/"):
         return str(ROOT / path.removeprefix("/src/"))
@@ -83,17 +83,17 @@ def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Comm
             continue
         kept, source = found
         words = [
-            re.sub(r"/(?:usr/)?src/.*", lambda m: translate_chroot_path(kernel, m[0]), x)
+            re.sub(r"/(?:usr/)?src/.*", lambda m: translate_chroot_path_to_host(kernel, m[0]), x)
             for x in kept
         ]
-        path = Path(translate_chroot_path(kernel, source))
+        path = Path(translate_chroot_path_to_host(kernel, source))
         # Since Linux 6.13, Kbuild runs in the directory of the sources, so a C file has a relative
         # path.
         beside = not path.is_absolute()
         path = ROOT / path
         if path.is_file():
             directory = str(ROOT if beside else headers)
-            yield make_database_entry(directory, path, words)
+            yield make_compile_database_entry(directory, path, words)
 
 
 def parse_program_compile_commands(make_output: str) -> Iterator[Command]:
@@ -103,10 +103,12 @@ def parse_program_compile_commands(make_output: str) -> Iterator[Command]:
         found = parse_compile_command(line) if " -c " in line else None
         if found is not None:
             directory = ROOT / "native"
-            yield make_database_entry(str(directory), (directory / found[1]).resolve(), found[0])
+            yield make_compile_database_entry(
+                str(directory), (directory / found[1]).resolve(), found[0]
+            )
 
 
-def make_database_entry(directory: str, path: Path, options: Sequence[str]) -> Command:
+def make_compile_database_entry(directory: str, path: Path, options: Sequence[str]) -> Command:
     """Return the entry of compile_commands.json for the C file `path`, which is compiled in
     `directory` with the compiler options `options`."""
     arguments = ["gcc", *options, "-c", str(path)]

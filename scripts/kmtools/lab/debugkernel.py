@@ -25,7 +25,7 @@ from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, find_unpacked_kernel
 from kmtools.lab.unpack import (
     BUILD_TOOLS,
     ensure_suite_tree_is_unpacked,
-    get_suite_dir,
+    get_distro_suite_dir,
     hold_fetch_lock,
     is_qemu_unpacked,
     replace_kernel_tree,
@@ -50,7 +50,7 @@ NEEDED_BYTES = 6 << 30
 RECORD = "fragments"
 
 
-def list_config_fragments(entry: Entry) -> list[Path]:
+def list_config_fragment_files(entry: Entry) -> list[Path]:
     """Return the files with the configuration fragments of a kernel that is built from source."""
     files = [FRAGMENTS / f"{part}.config" for part in entry.fragments]
     for file in files:
@@ -80,17 +80,19 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
     kernel = find_unpacked_kernel(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
-    fits = _has_fragment_options(entry, kernel) and get_suite_dir(kernel.suite).is_dir()
+    fits = (
+        _has_current_fragment_options(entry, kernel) and get_distro_suite_dir(kernel.suite).is_dir()
+    )
     return kernel if fits and is_qemu_unpacked(entry) else None
 
 
-def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
+def _has_current_fragment_options(entry: Entry, kernel: Kernel) -> bool:
     """Return True if a kernel has all options that the fragments set now, and if the fragments with
     which the kernel was built set no other options."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
-    wanted = read_config_options(list_config_fragments(entry))
+    wanted = read_config_options(list_config_fragment_files(entry))
     unwanted = read_config_options([kernel.tree / RECORD]).keys() - wanted
     return not unwanted and not find_missing_config_options(
         wanted, config.read_text(encoding="utf-8")
@@ -120,11 +122,11 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
             unpack_packages(apt.download_packages([entry.image]), tree)
             _unpack_source(tree)
             shutil.rmtree(apt.archives, ignore_errors=True)
-        release = _compile_kernel(entry, tree, get_suite_dir(suite), make_args)
+        release = _compile_kernel(entry, tree, get_distro_suite_dir(suite), make_args)
         vmlinuz = f"boot/vmlinuz-{release}"
         _install_kernel(tree, release, vmlinuz)
         (tree / RECORD).write_text(
-            "".join(file.read_text(encoding="utf-8") for file in list_config_fragments(entry)),
+            "".join(file.read_text(encoding="utf-8") for file in list_config_fragment_files(entry)),
             encoding="utf-8",
         )
         kernel = Kernel(entry.name, suite, entry.image, version, release, vmlinuz, make_args)
@@ -160,7 +162,7 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
 
     print_step(f"{entry.name}: configuring")
     run_kernel_make("defconfig" if entry.role == UPSTREAM else "tinyconfig")
-    wanted = read_config_options(list_config_fragments(entry)) | {
+    wanted = read_config_options(list_config_fragment_files(entry)) | {
         "CONFIG_LOCALVERSION": f'"-{entry.name}"'
     }
     with (source / ".config").open("a", encoding="utf-8") as config:

@@ -112,7 +112,7 @@ def find_missing_guest_modules(kernel: str) -> list[str]:
     list_file = found.tree / "usr/lib/modules" / found.release / "modules.builtin"
     lines = list_file.read_text(encoding="utf-8").splitlines() if list_file.is_file() else []
     known = {stock.get_module_name(Path(line)) for line in lines}
-    known |= {*stock.find_package_modules(found)}
+    known |= {*stock.find_modules_in_kernel_package(found)}
     return [name for name in (*ROOT_MODULES, *KVM_MODULES) if name not in known]
 
 
@@ -121,7 +121,7 @@ def make_host_guest_request(job: HostJob, scratch: Path) -> Request:
     `scratch`; this folder must exist until the guest has started."""
     kernel = catalogue.require_unpacked_kernel(job.kernel)
     files = scratch / "host"
-    copies = stock.copy_package_modules(kernel, (*ROOT_MODULES, *KVM_MODULES), files)
+    copies = stock.copy_kernel_package_modules(kernel, (*ROOT_MODULES, *KVM_MODULES), files)
     (files / "order").write_text("".join(f"{copy.name}\n" for copy in copies), encoding="utf-8")
     job.output.mkdir(parents=True, exist_ok=True)
     settings = {

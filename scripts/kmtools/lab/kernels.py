@@ -64,13 +64,13 @@ def print_kernel_table() -> None:
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
     for entry in catalogue.load_kernel_entries():
         kernel = catalogue.find_unpacked_kernel(entry.name)
-        version = kernel.version if kernel else find_mirror_version(entry)
+        version = kernel.version if kernel else find_kernel_version_on_mirror(entry)
         release = kernel.release if kernel else "no"
         rows.append((entry.name, entry.suite, version, release, entry.qemu))
     print("\n".join(align_table(rows)))
 
 
-def find_mirror_version(entry: Entry) -> str:
+def find_kernel_version_on_mirror(entry: Entry) -> str:
     """Return the version that `lab fetch` would unpack, according to the downloaded package lists;
     "?" if there are no lists or apt fails, "gone" if the mirror lacks the kernel."""
     apt = PrivateApt(entry.suite)

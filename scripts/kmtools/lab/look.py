@@ -130,7 +130,7 @@ def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str 
     return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
 
 
-def read_bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
+def read_bytes_before_and_at(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
     """Return the byte before `address` and the byte at `address`. The two bytes are read
     separately, because they may be on different pages."""
     pairs = (read_memory(monitor, cpu, at, 1, "b") for at in (address - 1, address))
@@ -172,11 +172,11 @@ def inspect_cpu(monitor: Monitor, number: int, registers: str) -> Cpu:
     stack = read_memory(monitor, number, read_register("RSP", registers), STACK_WORDS)
     entry = read_int3_entry(monitor, number, registers)
     trap = find_trap_frame(stack, entry) if entry else ()
-    memory_bytes = read_bytes_around(monitor, number, trap[REGISTERS]) if trap else ()
+    memory_bytes = read_bytes_before_and_at(monitor, number, trap[REGISTERS]) if trap else ()
     return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, memory_bytes=memory_bytes)
 
 
-def inspect_guest(monitor: Monitor) -> list[Cpu]:
+def inspect_guest_cpus(monitor: Monitor) -> list[Cpu]:
     """Stop the guest, read the state of every CPU, and resume the guest."""
     state = monitor.execute_qmp_command("query-status")["status"]
     if state != "running":

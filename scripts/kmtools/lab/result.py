@@ -44,7 +44,7 @@ class Result:
         return read_serial_log(self.out / "console.log")
 
     @property
-    def under_kvm(self) -> bool:
+    def ran_under_kvm(self) -> bool:
         """True if the kernel ran under KVM on a machine that is not itself emulated."""
         described = self.out / VM_JSON
         vm = json.loads(described.read_text(encoding="utf-8")) if described.is_file() else {}

@@ -97,7 +97,10 @@ def prepare_secure_boot(
     if signed and modules:
         sign = ["sh", "-c", SIGN_MODULES, "sh", kernel.release]
         _run_in_chroot(
-            unpack.get_suite_dir(kernel.suite), [*binds, *list_kernel_binds(kernel)], sign, log
+            unpack.get_distro_suite_dir(kernel.suite),
+            [*binds, *list_kernel_binds(kernel)],
+            sign,
+            log,
         )
     return BootFiles(image, modules, make_firmware_options(tree / FIRMWARE, work / "variables.fd"))
 

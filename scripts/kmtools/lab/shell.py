@@ -49,7 +49,7 @@ The host cannot be changed from here. "exit" ends the virtual machine.
 """
 
 
-def print_next_step(step: str) -> None:
+def print_next_shell_step(step: str) -> None:
     """Print a line about the next step of `lab shell`."""
     print(f"lab shell: {step}", flush=True)
 
@@ -79,17 +79,17 @@ def show_compilation_progress(folder: Path) -> Iterator[None]:
         yield
 
 
-def get_shell_modules_dir(kernel: str) -> Path:
+def get_lab_shell_modules_dir(kernel: str) -> Path:
     """Return the directory of the kmarkers modules that are built for a kernel's shell."""
     return MODULES / f"{kernel}-shell"
 
 
 def build_kmarkers_modules(kernel: str) -> int:
     """Build the kmarkers modules for a kernel's shell; return 0, or 1 if make failed."""
-    return build.build_modules(kernel, ROOT, get_shell_modules_dir(kernel), OPTIONS)
+    return build.build_modules(kernel, ROOT, get_lab_shell_modules_dir(kernel), OPTIONS)
 
 
-def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
+def choose_welcome_examples(clients: Sequence[Path]) -> tuple[str, str]:
     """Return two parts of the welcome text: the first example command, and the pattern of the
     markers that a later example command enables. `clients` are the modules that the user has built
     for this shell."""
@@ -135,17 +135,19 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
     """Build the modules, boot a kernel, and connect a shell in the guest to this terminal."""
     entry = catalogue.find_kernel_entry(request.kernel)
     kernel = kernels.ensure_kernel_is_unpacked(entry)
-    print_next_step("building the modules, which takes minutes the first time, else seconds")
+    print_next_shell_step("building the modules, which takes minutes the first time, else seconds")
     with show_compilation_progress(build.get_object_dir(entry.name, ROOT)):
         if build_kmarkers_modules(entry.name):
             raise FailedError(f"the kmarkers modules cannot be built for kernel {entry.name}")
     if folders:
-        print_next_step(f"building {', '.join(map(str, folders))}")
-    clients = build.build_client_modules(
+        print_next_shell_step(f"building {', '.join(map(str, folders))}")
+    clients = build.build_modules_using_kmarkers(
         entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"]
     )
     print(find_usable_accel(entry.name, print_step).boot_message)
-    print_next_step("booting, which takes half a minute; before the first boot, fetching tracers")
+    print_next_shell_step(
+        "booting, which takes half a minute; before the first boot, fetching tracers"
+    )
     files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
         print(f"lab shell: {why}", file=sys.stderr)
@@ -158,7 +160,7 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
             *clients,
         ]
         welcome = Path(scratch, "welcome")
-        first, pattern = choose_example_command(clients)
+        first, pattern = choose_welcome_examples(clients)
         welcome.write_text(
             WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools),
             encoding="utf-8",
@@ -169,7 +171,7 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
                     kernel=entry.name,
                     job=JOB,
                     out=OUT,
-                    modules=get_shell_modules_dir(entry.name),
+                    modules=get_lab_shell_modules_dir(entry.name),
                     additions=[
                         (welcome, "/welcome"),
                         *((path, f"{CLIENT_DIR}/{path.name}") for path in loaded),

@@ -42,7 +42,7 @@ class Source:
     components: tuple[str, ...]
     signed_by: str = ""
 
-    def format_source_line(self, suite: str) -> str:
+    def format_apt_source_line(self, suite: str) -> str:
         """Return a one-line apt source for another suite at the same URI."""
         option = f" [signed-by={self.signed_by}]" if self.signed_by else ""
         return f"deb{option} {self.uri} {suite} main"
@@ -56,14 +56,14 @@ class Mirror:
     archive: Source
     security: Source | None
 
-    def list_source_lists(self, suite: str) -> list[list[str]]:
+    def list_apt_source_lists(self, suite: str) -> list[list[str]]:
         """Return alternative source lists for a Debian suite, the most complete one first."""
-        lines = [self.archive.format_source_line(suite)]
+        lines = [self.archive.format_apt_source_line(suite)]
         if suite == "experimental":  # experimental is incomplete by design; dependencies are in sid
-            return [[self.archive.format_source_line("sid"), *lines]]
+            return [[self.archive.format_apt_source_line("sid"), *lines]]
         if self.security is None:
             return [lines]
-        return [[*lines, self.security.format_source_line(f"{suite}-security")], lines]
+        return [[*lines, self.security.format_apt_source_line(f"{suite}-security")], lines]
 
 
 def parse_one_line_sources(text: str) -> list[Source]:
@@ -171,7 +171,7 @@ class UbuntuMirror:
     uri: str
     keys: Path
 
-    def list_source_lists(self, suite: str) -> list[list[str]]:
+    def list_apt_source_lists(self, suite: str) -> list[list[str]]:
         """Return a single source list, for a suite such as ubuntu-noble."""
         name = suite.removeprefix(f"{UBUNTU}-")
         head = f"deb [signed-by={self.keys}] {self.uri}"

@@ -97,14 +97,14 @@ def copy_module_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: P
 
     A dependency that the package lacks is ignored here; insmod reports it.
     """
-    files = find_package_modules(kernel)
+    files = find_modules_in_kernel_package(kernel)
     needed = [
         name for module in modules for name in list_all_dependencies(module.read_bytes(), files)
     ]
-    return copy_package_modules(kernel, needed, scratch)
+    return copy_kernel_package_modules(kernel, needed, scratch)
 
 
-def find_package_modules(kernel: Kernel) -> dict[str, Path]:
+def find_modules_in_kernel_package(kernel: Kernel) -> dict[str, Path]:
     """Return the files of the modules in the kernel's package, by the name of the module."""
     folder = kernel.tree / "usr/lib/modules" / kernel.release
     return {get_module_name(path): path for path in folder.rglob("*.ko*")}
@@ -121,11 +121,11 @@ def list_all_dependencies(module_file: bytes, files: Container[str]) -> list[str
     return [*soft, *list_module_dependencies(module_file)]
 
 
-def copy_package_modules(kernel: Kernel, names: Iterable[str], scratch: Path) -> list[Path]:
+def copy_kernel_package_modules(kernel: Kernel, names: Iterable[str], scratch: Path) -> list[Path]:
     """Copy modules of the kernel's package, and the modules on which they depend, to `scratch`,
     decompressed; return the copies in an order in which they can be loaded. Names that the package
     lacks are ignored."""
-    files = find_package_modules(kernel)
+    files = find_modules_in_kernel_package(kernel)
     seen: set[str] = set()
     copies: list[Path] = []
 

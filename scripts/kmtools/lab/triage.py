@@ -77,7 +77,7 @@ def has_address_without_symbol(line: str) -> bool:
 def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
     """Return a description of a crash or hang that the emulator caused, else None. A failure under
     KVM is never attributed to the emulator."""
-    if result.exit_code is not None or result.under_kvm:
+    if result.exit_code is not None or result.ran_under_kvm:
         return None
     if result.finding:
         return f"a hang: {result.finding.reason}" if result.finding.stale else None

@@ -60,7 +60,7 @@ LOADER = "/lib64/ld-linux-x86-64.so.2"
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
-def get_suite_dir(distro_suite: str) -> Path:
+def get_distro_suite_dir(distro_suite: str) -> Path:
     """Return the directory to which packages of a Debian or Ubuntu suite are unpacked, among them
     the compiler."""
     return get_cache_dir() / "suites" / distro_suite
@@ -108,10 +108,14 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
     kernel = find_unpacked_kernel(entry.name)
     # Reject a kernel that does not match its entry any more: kernels.txt may have changed.
     fits = (
-        kernel is not None and kernel.suite == entry.suite and entry.matches_package(kernel.package)
+        kernel is not None
+        and kernel.suite == entry.suite
+        and entry.matches_image_package(kernel.package)
     )
     return (
-        kernel if fits and is_qemu_unpacked(entry) and get_suite_dir(entry.suite).is_dir() else None
+        kernel
+        if fits and is_qemu_unpacked(entry) and get_distro_suite_dir(entry.suite).is_dir()
+        else None
     )
 
 
@@ -143,12 +147,12 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
 
 def _unpack_ubuntu_keys() -> None:
     """Download and unpack the keyring of Ubuntu's archive."""
-    if get_suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
+    if get_distro_suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
         return
     apt = PrivateApt(sources.UBUNTU_KEYS_SUITE)
     apt.update_package_lists()
     debs = apt.download_packages([sources.UBUNTU_KEYS_PACKAGE])
-    with replace_tree(get_suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
+    with replace_tree(get_distro_suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
         unpack_packages(debs, tree)
 
 
@@ -159,7 +163,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     # The kernel image and its modules are in one package up to Linux 7.1, in several packages from
     # Linux 7.2 on.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
-    image = apt.select_known_packages(parts)
+    image = apt.select_available_packages(parts)
     # Ubuntu's packages of headers, unlike Debian's, do not depend on their compiler.
     compiler = ("gcc",) if sources.is_ubuntu_suite(entry.suite) else ()
     closure = apt.list_packages_with_dependencies(
@@ -220,7 +224,7 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
 def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str]) -> None:
     """Unpack `packages` of a Debian or Ubuntu suite into the tree `name`, unless this tree has all
     of them already."""
-    tree = get_suite_dir(name)
+    tree = get_distro_suite_dir(name)
     known: set[str] = set()
     # Ignore a record that is missing, or damaged, for example after a power failure.
     with contextlib.suppress(FileNotFoundError, ValueError):
@@ -228,7 +232,7 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     if set(packages) <= known:
         return
     # Keep the packages that only other kernels need, such as the compiler of an older kernel.
-    packages = packages + apt.select_known_packages(sorted(known.difference(packages)))
+    packages = packages + apt.select_available_packages(sorted(known.difference(packages)))
     debs = apt.download_packages(packages)
     print_step(f"{name}: unpacking {len(debs)} packages, which are needed for builds")
     with contextlib.ExitStack() as stack, replace_tree(tree) as new:
@@ -364,7 +368,7 @@ def fetch_programs(distro_suite: str, tree_suffix: str, packages: Sequence[str])
     The name of the tree is the suite, a dash and `tree_suffix`, such as "trixie-tracers".
     """
     name = f"{distro_suite}-{tree_suffix}"
-    tree = get_suite_dir(name)
+    tree = get_distro_suite_dir(name)
     if not tree.is_dir():
         require_root("unpacking programs")
         with hold_cache_lock("fetch"):

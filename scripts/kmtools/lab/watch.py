@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.lab.look import UNREADABLE, Cpu, Finding, find_hang_reason, inspect_guest
+from kmtools.lab.look import UNREADABLE, Cpu, Finding, find_hang_reason, inspect_guest_cpus
 from kmtools.lab.qmp import Monitor, MonitorError
 
 # The number of inspections of all CPUs in a series.
@@ -77,7 +77,7 @@ class Watch:
         guest hangs."""
         try:
             self._monitor = self._monitor or Monitor(self._socket)
-            self.inspections.append(inspect_guest(self._monitor))
+            self.inspections.append(inspect_guest_cpus(self._monitor))
         except MonitorError as error:
             finding = Finding(str(error))
             self._record_inspection_series(finding)

@@ -101,15 +101,15 @@ def ensure_checkpatch_is_extracted() -> Path:
     tree = get_cache_dir() / "checkpatch"
     script = tree / FILES[0]
 
-    def is_extracted() -> bool:
+    def is_checkpatch_extracted() -> bool:
         return all((tree / name).is_file() for name in FILES)
 
-    if is_extracted():
+    if is_checkpatch_extracted():
         return script
     # A fetch of a kernel of this suite uses the same lists, and removes downloaded packages.
     with hold_cache_lock("checkpatch"), hold_cache_lock("fetch"):
         # Look again: another process may have extracted the files while this process waited.
-        if is_extracted():
+        if is_checkpatch_extracted():
             return script
         apt = PrivateApt(SUITE)
         apt.update_package_lists()

@@ -20,14 +20,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:kmarkers|compat)/[^>]
 Edge = tuple[Path, Path]  # a file, and a file that it includes or imports
 
 
-def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def find_layer_of_file(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Return the layer of the file `path`: the layer with the longest file pattern that matches the
     path; None if no pattern matches."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
 
-def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
+def list_include_edges(root: Path, files: set[Path]) -> Iterator[Edge]:
     """Yield (file, included file) for each #include in one of `files` that includes another of
     `files`. The paths are relative to `root`."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
@@ -39,7 +39,7 @@ def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
                 yield path, used
 
 
-def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
+def list_import_edges(root: Path, files: set[Path]) -> Iterator[Edge]:
     """Yield (file, imported file) for each import in a Python module of `files` that imports
     another module of `files`. The paths are relative to `root`."""
     for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
@@ -72,11 +72,11 @@ def find_layer_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -
     layers.toml, does not allow."""
     files = set(list_sources(root))
     for kind, ending, find in (
-        ("c", r"\.[ch]$", list_includes),
-        ("python", r"\.py$", list_imports),
+        ("c", r"\.[ch]$", list_include_edges),
+        ("python", r"\.py$", list_import_edges),
     ):
         names, edges = [one["name"] for one in table[kind]], [*find(root, files)]
-        layers = {p: find_layer(p, table[kind]) for p in files if re.search(ending, p.name)}
+        layers = {p: find_layer_of_file(p, table[kind]) for p in files if re.search(ending, p.name)}
         yield from (f"{path}: belongs to no layer" for path in sorted(layers) if not layers[path])
         for user, used in edges:
             mine, other = layers[user], layers[used]

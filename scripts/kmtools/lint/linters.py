@@ -18,7 +18,7 @@ from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.build import (
     get_object_dir,
-    hold_object_lock,
+    hold_object_dir_lock,
     run_kbuild,
     update_source_copy,
 )
@@ -59,7 +59,7 @@ class Sources:
 
     files: list[Path] = field(default_factory=lambda: sorted(list_sources(ROOT)))
 
-    def list_with_suffix(self, *suffixes: str) -> list[Path]:
+    def list_files_with_suffix(self, *suffixes: str) -> list[Path]:
         """Return the files whose suffix is one of `suffixes`."""
         return [path for path in self.files if path.suffix in suffixes]
 
@@ -95,7 +95,7 @@ def run_checkpatch(tree: Sources) -> list[str]:
     script = checkpatch.ensure_checkpatch_is_extracted()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
-        paths = tree.list_with_suffix(".c", ".h")
+        paths = tree.list_files_with_suffix(".c", ".h")
         for words in checkpatch.make_checkpatch_commands(script, paths, Path(typedefs.name)):
             found += [line for line in run_linter_program(words, "checkpatch") if line.strip()]
     return found
@@ -107,7 +107,7 @@ def unpack_lint_kernel() -> catalogue.Kernel:
     entry = catalogue.find_kernel_entry(catalogue.get_default_kernel_name())
     kernel = kernels.ensure_kernel_is_unpacked(entry)
     suite = f"{entry.suite}-lint"
-    if not unpack.get_suite_dir(suite).is_dir():
+    if not unpack.get_distro_suite_dir(suite).is_dir():
         require_root("unpacking sparse")
         with hold_fetch_lock(unpack.NEEDED_BYTES):
             apt = PrivateApt(entry.suite)
@@ -124,7 +124,7 @@ def collect_build_warnings(make_args: list[str], from_scratch: bool = False) -> 
     warnings. With `from_scratch`, delete the objects of an earlier build first."""
     kernel = unpack_lint_kernel()
     objects = get_object_dir(kernel.name, ROOT, "lint")
-    with tempfile.TemporaryDirectory() as scratch, hold_object_lock(kernel.name, objects):
+    with tempfile.TemporaryDirectory() as scratch, hold_object_dir_lock(kernel.name, objects):
         if from_scratch:
             shutil.rmtree(objects, ignore_errors=True)
         update_source_copy(ROOT, objects)
@@ -156,7 +156,7 @@ def find_forbidden_version_checks(tree: Sources) -> list[str]:
     """Return a line for each kernel version check outside of include/compat, and for each check in
     include/compat whose comment cites no commit."""
     found = []
-    for path in tree.list_with_suffix(".c", ".h", ".S"):
+    for path in tree.list_files_with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1):
             if VERSIONS.search(line) and COMPAT not in path.parents:
                 found.append(f"{path}:{number}: {line.strip()}")
@@ -202,7 +202,7 @@ TOOLS: dict[str, Callable[[Sources], list[str]]] = {
         [*RUFF, "format", "--check", CONCISE, "."], "ruff format"
     ),
     "mypy": lambda tree: run_linter_program(
-        [*MYPY, *tree.list_with_suffix(".py"), COMMAND], "mypy"
+        [*MYPY, *tree.list_files_with_suffix(".py"), COMMAND], "mypy"
     ),
     "shellcheck": lambda tree: run_linter_program(
         [*SHELLCHECK, *tree.list_shell_scripts()], "shellcheck"

@@ -23,7 +23,12 @@ from kmtools.lab.build import build_modules
 from kmtools.lab.machine import find_usable_accel
 from kmtools.measure import benchmark_names, benchrun, caches, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
-from kmtools.measure.clusters import ChooseBenchmarks, Show, make_env_lines, measure_clusters
+from kmtools.measure.clusters import (
+    ChooseBenchmarks,
+    Show,
+    make_cluster_env_lines,
+    measure_clusters,
+)
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
 
@@ -101,7 +106,7 @@ def build_kmbench() -> None:
         raise
 
 
-def ignore_line(_: str) -> None:
+def ignore_printed_line(_: str) -> None:
     """Ignore a line about a benchmark that is not measured, because the first cluster has printed
     the same line."""
 
@@ -214,7 +219,7 @@ class Bench:
         """Print a line about the current step."""
         self.progress.print_line(f"{INDENT}{text}")
 
-    def install_guest_packages(self) -> None:
+    def install_packages_for_test_kernels(self) -> None:
         """Install the packages that test kernels and the HTML page of results need. A failure is
         ignored here, because later steps name the missing packages."""
         self.progress.begin_step(
@@ -289,7 +294,7 @@ class Bench:
             live=self.select_live_benchmarks(tier, benchmarks),
             benchmarks=benchmarks,
             seconds=guest.TIMEOUT_SECONDS * (2 if self.is_kernel_on_real_cpu(tier) else 1),
-            memory=self.choose_memory(tier),
+            memory=self.choose_test_kernel_memory(tier),
             accelerator="kvm" if self.is_kernel_on_real_cpu(tier) else None,
             external_modules=self.own,
             show=show,
@@ -303,7 +308,7 @@ class Bench:
         clusters, choose_benchmarks = self.begin_interim_analyses(tier)
         if not self.is_kernel_on_real_cpu(tier):
             clusters, choose_benchmarks = min(clusters, EMULATED_MODULE_LOADS), None
-        more = make_env_lines(
+        more = make_cluster_env_lines(
             min(clusters, plan.amounts["processes"]), choose_benchmarks is not None
         )
         rows = self.make_live_view(tier, plan.variants)
@@ -360,7 +365,7 @@ class Bench:
             return not accel.is_machine_emulated(if_unknown=False)
         return tier == "vm" and self.real_guest
 
-    def choose_memory(self, tier: str) -> int:
+    def choose_test_kernel_memory(self, tier: str) -> int:
         """Return the memory of a test kernel in MiB. Under KVM, the memory depends on the size of
         the last-level cache; under emulation, it is USUAL_MEMORY."""
         real = self.is_kernel_on_real_cpu(tier)
@@ -420,12 +425,12 @@ class Bench:
                 raw,
                 show=show,
                 more_env_lines=more_env_lines,
-                say=self.print_step_line if seed == self.run.plan.seed else ignore_line,
+                say=self.print_step_line if seed == self.run.plan.seed else ignore_printed_line,
             )
 
         self.measure_kernel_clusters("metal", load_and_measure)
 
-    def try_step(self, tiers: Sequence[str], method_name: str, *arguments: str) -> bool:
+    def try_measuring_step(self, tiers: Sequence[str], method_name: str, *arguments: str) -> bool:
         """Call the method of this object with the name `method_name` and the arguments `arguments`.
         If the method fails, store and print the reason why `tiers` are not measured. Return True if
         the method succeeds."""
@@ -446,14 +451,14 @@ class Bench:
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}
             self.events.write_event("tier", tier=tier, measured=False, failed=failed, why=why)
-        self.run.write_record()
+        self.run.write_run_record()
         return False
 
     def validate_tier_samples(self, tier: str) -> None:
         """Check the samples of a measured tier. Print the table of the tier native at once, before
         the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
-        self.run.write_record()
+        self.run.write_run_record()
         try:
             raw = self.cache.reader.load_tier(tier, self.run.get_raw_folder(tier))
             collect.keep_chosen_variants(raw, self.run.plan.variants)
@@ -472,29 +477,31 @@ class Bench:
     def merge_samples(self) -> None:
         """Write samples.csv and env.json from the samples measured so far, and store the samples in
         the cache."""
-        self.cache.raws = collect.merge_run(self.run.path, reader=self.cache.reader)
+        self.cache.raws = collect.merge_raw_folders(self.run.path, reader=self.cache.reader)
         collect.print_window_totals(self.run.path, self.cache.raws)
 
     def measure_missing_tiers(self) -> None:
         """Measure the missing tiers: first in user space, before test kernels are downloaded."""
         tiers, guests = self.missing_tiers, self.guests
         in_kernel = [tier for tier in tiers if tier != "native"]
-        if in_kernel and not self.try_step(in_kernel, "select_kernel_benchmark_patterns"):
+        if in_kernel and not self.try_measuring_step(in_kernel, "select_kernel_benchmark_patterns"):
             tiers, guests = [tier for tier in tiers if tier == "native"], []
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
         # Guests that measure an external module run no user-space program, so none is built.
-        if not self.run.plan.module and not self.try_step(needing, "build_native_program"):
+        if not self.run.plan.module and not self.try_measuring_step(
+            needing, "build_native_program"
+        ):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
-            if self.try_step([tier], f"measure_{tier}"):
+            if self.try_measuring_step([tier], f"measure_{tier}"):
                 self.validate_tier_samples(tier)
         if guests:
-            self.install_guest_packages()
-        if guests and self.try_step(guests, "fetch_kernel_and_build_modules"):
+            self.install_packages_for_test_kernels()
+        if guests and self.try_measuring_step(guests, "fetch_kernel_and_build_modules"):
             for tier in guests:
-                if self.try_step([tier], "measure_guest", tier):
+                if self.try_measuring_step([tier], "measure_guest", tier):
                     self.validate_tier_samples(tier)
 
 

@@ -23,7 +23,7 @@ NATIVE, KERNEL = "native", "kernel"
 Names = Mapping[str, Sequence[str]]
 
 
-def get_benchmark_space(tier: str) -> str:
+def get_kernel_or_native_space(tier: str) -> str:
     """Return the space in which the benchmarks of the tier `tier` run: KERNEL, or NATIVE for user
     space. Both are values of the column `found` of benchmarks.csv."""
     return NATIVE if tier == NATIVE else KERNEL
@@ -86,7 +86,7 @@ def require_tier_patterns_match(
     (measurement environments)."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
     require_patterns_match(
-        read_benchmark_names({get_benchmark_space(tier) for tier in tiers}),
+        read_benchmark_names({get_kernel_or_native_space(tier) for tier in tiers}),
         benchmarks,
         variants,
         where,

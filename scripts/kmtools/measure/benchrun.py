@@ -78,7 +78,7 @@ def identify_sources(program: str = "", module: str = "") -> dict[str, Any]:
         for path in paths:
             content = (ROOT / part / path).read_bytes()
             digest.update(os.fsencode(f"{part}/{path} {len(content)}\n") + content)
-    return {"commit": hostenv.describe_source()["commit"], "sha256": digest.hexdigest()}
+    return {"commit": hostenv.describe_source_tree()["commit"], "sha256": digest.hexdigest()}
 
 
 def identify_machine() -> dict[str, Any]:
@@ -148,7 +148,7 @@ class Run:
         found = self.path.glob("raw/**/*.csv")
         return any(path.parent.suffix != ".partial" for path in found)
 
-    def write_record(self) -> None:
+    def write_run_record(self) -> None:
         """Write the plan and the reasons for missing tiers to run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
@@ -167,7 +167,7 @@ class Run:
                 f" measured release {self.release}; start a new run"
             )
         self.release = release
-        self.write_record()
+        self.write_run_record()
 
 
 def create_run(plan: Plan) -> Run:
@@ -178,7 +178,7 @@ def create_run(plan: Plan) -> Run:
         run = Run(LOCAL / name, plan, created=True)
         try:
             run.path.mkdir(parents=True)
-            run.write_record()
+            run.write_run_record()
         except FileExistsError:
             continue
         except OSError as error:

@@ -58,7 +58,7 @@ def choose_guest_memory() -> int:
     return max(USUAL_MEMORY, min(USUAL_MEMORY + 4 * buffer // MIB, most))
 
 
-def describe_small_buffer(tier: Tier, benchmark: str, variant: str) -> str:
+def describe_too_small_buffer(tier: Tier, benchmark: str, variant: str) -> str:
     """Return a caveat if a variant read a buffer that is less than BUFFER_TO_CACHE_RATIO times as
     large as the last-level cache; else an empty text."""
     buffer, cache = (tier.env.get(name, "") for name in ("cold_buffer_bytes", "last_cache_bytes"))

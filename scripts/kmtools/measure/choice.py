@@ -51,7 +51,7 @@ def parse_whole_number(text: str, maximum: int, minimum: int) -> int:
     return int(text)
 
 
-def parse_blocks(text: str) -> int:
+def parse_block_count(text: str) -> int:
     """Parse a number of blocks, from 1 to MOST_BLOCKS."""
     return parse_whole_number(text, MOST_BLOCKS, 1)
 
@@ -62,7 +62,7 @@ def parse_seed(text: str) -> int:
     return parse_whole_number(text, MOST_SEED, 0)
 
 
-def parse_budget(text: str) -> int:
+def parse_time_budget(text: str) -> int:
     """Parse a time limit such as 90, 90s, 5m or 1h; return seconds."""
     match = DURATION.fullmatch(text)
     if not match or not int(match[1]):

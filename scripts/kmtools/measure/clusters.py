@@ -39,7 +39,7 @@ ChooseBenchmarks = Callable[[Path, int], Sequence[str] | None]
 INTERIM_ENV_LINE = "looks=1\n"
 
 
-def make_env_lines(planned: int, has_interim_analyses: bool) -> str:
+def make_cluster_env_lines(planned: int, has_interim_analyses: bool) -> str:
     """Return the lines that are appended to the env file of each cluster: the planned number of
     clusters, and whether interim analyses (looks) decide when the run ends."""
     return f"{rundir.PROCESSES}={planned}\n{INTERIM_ENV_LINE if has_interim_analyses else ''}"

@@ -66,7 +66,7 @@ def read_key_values(path: Path) -> dict[str, str]:
     return values
 
 
-def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
+def read_tier_of_raw_folder(tier: str, path: Path) -> rundir.Tier:
     """Return the description of the tier (the environment of measurement) with the name `tier`,
     from the files env and vm.json of its raw directory `path`."""
     if not path.is_dir():
@@ -167,7 +167,7 @@ class Reader:
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: this folder and its process-* folders both hold CSV files")
-        tiers = [read_raw_tier(name, part) for part in parts]
+        tiers = [read_tier_of_raw_folder(name, part) for part in parts]
         require_same_environment(tiers, parts)
         counted = disturbance.sum_disturbance_counters([tier.env for tier in tiers])
         raw, blocks, done = self._known.pop(name, (RawDir(tiers[0], path), Counter[str](), 0))
@@ -234,7 +234,7 @@ def describe_machine_of_run(run: benchrun.Run) -> dict[str, Any]:
     return env
 
 
-def make_tier_entry(raw: RawDir) -> dict[str, Any]:
+def make_env_tier_entry(raw: RawDir) -> dict[str, Any]:
     """Return the entry of a tier for the list `tiers` of env.json."""
     return {
         "tier": raw.tier.tier,
@@ -286,7 +286,7 @@ def keep_chosen_variants(raw: RawDir, variants: Sequence[str]) -> RawDir:
     return kept
 
 
-def merge_run(
+def merge_raw_folders(
     path: Path, tier_folders: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
     """Validate raw directories, write samples.csv and env.json of the run `path` from the raw
@@ -314,7 +314,7 @@ def merge_run(
         ]
     require_distinct_tiers(raws)
     env = describe_machine(raws, run)
-    env["tiers"] = [make_tier_entry(raw) for raw in raws]
+    env["tiers"] = [make_env_tier_entry(raw) for raw in raws]
     if run is not None:
         env["run"] = benchrun.describe_bench_run(run)
     write_run_files(path, raws, env)

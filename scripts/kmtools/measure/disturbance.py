@@ -155,7 +155,7 @@ def compute_disturbances(
     return found
 
 
-def format_env_lines(counters: Mapping[str, float]) -> str:
+def format_counter_env_lines(counters: Mapping[str, float]) -> str:
     """Return the counters as lines of an env file."""
     return "".join(f"{name}={round(value, 2):.10g}\n" for name, value in counters.items())
 

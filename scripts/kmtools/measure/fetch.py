@@ -46,7 +46,7 @@ SSH_OPTIONS = (
 SSH = ("ssh", *(word for option in SSH_OPTIONS for word in ("-o", option)))
 
 
-def make_gather_script(folder: str) -> bytes:
+def make_sample_gathering_script(folder: str) -> bytes:
     """Return the shell script that writes the samples in `folder` of a machine, and the properties
     of that machine, to the standard output as a tar archive."""
     machine, gather = (
@@ -174,7 +174,7 @@ def fetch_from_source(source: str, out: Path) -> None:
     the shell."""
     command, folder = parse_sample_source(source)
     try:
-        code, content, said = run_shell_script(command, make_gather_script(folder))
+        code, content, said = run_shell_script(command, make_sample_gathering_script(folder))
     except FileNotFoundError as error:
         raise UnableError(f"{command[0]} is not installed") from error
     if len(content) > MOST_BYTES:

@@ -96,7 +96,7 @@ def describe_kernel_command_line() -> dict[str, Any]:
     return {"notable": words, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def describe_source() -> dict[str, Any]:
+def describe_source_tree() -> dict[str, Any]:
     """Return commit and version of the source tree, and whether the tree has local changes."""
     header = read_stripped_text(ROOT / "include" / "kmarkers" / "version.h") or ""
     version = re.search(r'KMARKERS_VERSION\s+"([^"]+)"', header)
@@ -130,7 +130,7 @@ def describe_other_machine(properties: dict[str, str]) -> dict[str, Any]:
         "kernel": {"release": properties.get("kernel"), "version": properties.get("version")},
         "mitigations": {},
         "tools": {},
-        "source": describe_source(),
+        "source": describe_source_tree(),
     }
 
 
@@ -162,5 +162,5 @@ def describe_host() -> dict[str, Any]:
         },
         "mitigations": read_mitigations(),
         "tools": {"python": platform.python_version(), **tools},
-        "source": describe_source(),
+        "source": describe_source_tree(),
     }

@@ -49,7 +49,7 @@ class CommandTime:
     command: str = ""
 
 
-def parse_time_line(cells: Sequence[str]) -> CommandTime:
+def parse_command_time_line(cells: Sequence[str]) -> CommandTime:
     """Parse a line of a file of times; raise ValueError if a cell is invalid."""
     label, boot, kernel, seconds, *paired = cells
     if len(paired) not in (0, len(COLUMNS) - len(OLD_COLUMNS)):
@@ -73,7 +73,7 @@ def load_command_times(path: Path) -> list[CommandTime]:
     times = []
     for number, line in enumerate(lines[1:], 2):
         try:
-            times.append(parse_time_line(line))
+            times.append(parse_command_time_line(line))
         except ValueError as error:
             raise FailedError(
                 f"{path}:{number}: invalid value for the columns {','.join(lines[0])}"

@@ -91,7 +91,7 @@ def read_pipe_lines(pipe: IO[bytes], get_deadline: Callable[[], float]) -> Itera
         yield held.decode(errors="replace").strip()
 
 
-def follow_progress(
+def show_program_progress(
     process: subprocess.Popen[bytes],
     show: Callable[[int, int, str], None],
     seconds: float,
@@ -146,7 +146,7 @@ def run_kmbench(
                     say(f"native: {reason}")
                     exclude_cpu(chosen)
 
-                said = follow_progress(process, show, hang_seconds, report_and_exclude_cpu)
+                said = show_program_progress(process, show, hang_seconds, report_and_exclude_cpu)
         except TimeoutError:
             raise FailedError(
                 f"{command[0]} hangs: it completed no benchmark in {hang_seconds:.0f} s"
@@ -167,11 +167,13 @@ def run_kmbench(
         )
     if disturbance.was_suspended(before, disturbance.read_disturbance_counters()):
         raise SuspendedError("the machine was suspended while kmbench measured")
-    add_disturbances(partial / "env", before, more_env_lines)
+    append_disturbances_to_env(partial / "env", before, more_env_lines)
     sync_and_rename_directory(partial, part)
 
 
-def add_disturbances(env: Path, before: disturbance.CounterSnapshot, more_lines: str) -> None:
+def append_disturbances_to_env(
+    env: Path, before: disturbance.CounterSnapshot, more_lines: str
+) -> None:
     """Append the disturbances of a process that has ended, and the lines `more_lines`, to `env`,
     the env file of the process. `before` has the counters from before the process was started."""
     try:
@@ -183,7 +185,9 @@ def add_disturbances(env: Path, before: disturbance.CounterSnapshot, more_lines:
     found = disturbance.compute_disturbances(
         before, disturbance.read_disturbance_counters(), int(match[1]) if match else NO_CPU
     )
-    env.write_text(text + disturbance.format_env_lines(found) + more_lines, encoding="utf-8")
+    env.write_text(
+        text + disturbance.format_counter_env_lines(found) + more_lines, encoding="utf-8"
+    )
 
 
 def find_measured_cpu(part: Path) -> int | None:
@@ -236,7 +240,7 @@ def measure_processes(
     number of completed processes. Raise FailedError if a process fails, UnableError if no benchmark
     can be measured on this machine.
     """
-    more = clusters.make_env_lines(planned or processes, choose_benchmarks is not None)
+    more = clusters.make_cluster_env_lines(planned or processes, choose_benchmarks is not None)
     hangs = HANG_SECONDS + HANG_SECONDS_PER_BLOCK * blocks
 
     def measure_process(part: Path, number: int, chosen: Sequence[str], show_part: Show) -> None:

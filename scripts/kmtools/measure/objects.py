@@ -86,7 +86,7 @@ class Site:
     code: str
 
 
-def find_object_part(section: str) -> str | None:
+def find_object_part_of_section(section: str) -> str | None:
     """Return the part of an object to which the section with the name `section` belongs; None if
     the bytes of the section are not counted. count_bytes_before_return() later counts the part of
     the text before the first return."""
@@ -103,13 +103,17 @@ def find_object_part(section: str) -> str | None:
     return None
 
 
-def measure_part_sizes(built: Path) -> Counter[str]:
+def measure_object_part_sizes(built: Path) -> Counter[str]:
     """Return the number of bytes in each part, such as text, of the object file `built`."""
     done = processes.capture_output(["objdump", "-h", "-w", built])
     sizes: Counter[str] = Counter()
     for line in done.stdout.splitlines():
         words = line.split()
-        if len(words) > 2 and words[0].isdigit() and (part := find_object_part(words[1])):
+        if (
+            len(words) > 2
+            and words[0].isdigit()
+            and (part := find_object_part_of_section(words[1]))
+        ):
             sizes[part] += int(words[2], 16)
     return sizes
 
@@ -153,8 +157,8 @@ def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Sit
     """Measure the form `form` of a site, with objects in the folder `folder`; `empty_sizes` has the
     bytes of a function without a site, by part of the object."""
     one, many = compile_site_form(form, 1, folder), compile_site_form(form, 1 + COPIES, folder)
-    grown = measure_part_sizes(many)
-    grown.subtract(measure_part_sizes(one))
+    grown = measure_object_part_sizes(many)
+    grown.subtract(measure_object_part_sizes(one))
     sizes = {part: round(grown[part] / COPIES) - empty_sizes[part] for part in ("text", *PARTS[3:])}
     likely = count_bytes_before_return(one)
     sizes |= {"text-likely": likely, "text-unlikely": sizes["text"] - likely}
@@ -200,8 +204,8 @@ def measure_all_site_forms() -> Iterator[Site]:
             compile_site_form("none", 1, folder),
             compile_site_form("none", 1 + COPIES, folder),
         )
-        grown = measure_part_sizes(many)
-        grown.subtract(measure_part_sizes(one))
+        grown = measure_object_part_sizes(many)
+        grown.subtract(measure_object_part_sizes(one))
         empty_sizes = Counter({part: size // COPIES for part, size in grown.items()})
         for form in SITES:
             yield measure_site_form(form, folder, empty_sizes)

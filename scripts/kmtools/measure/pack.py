@@ -103,7 +103,7 @@ def make_personal_detail_remover(personal_names: Sequence[str]) -> Hide:
     return hide_personal_details
 
 
-def keep_fields(value: Any, shape: Any, hide: Hide) -> Any:
+def select_and_redact_fields(value: Any, shape: Any, hide: Hide) -> Any:
     """Return the fields of a JSON value that `shape` names; `shape` is KEPT or a part of it. `hide`
     is applied to fields of the kind TEXT. A value becomes None if its JSON type does not fit
     `shape`."""
@@ -112,18 +112,18 @@ def keep_fields(value: Any, shape: Any, hide: Hide) -> Any:
     if isinstance(value, dict) and isinstance(shape, dict):
         every = dict.fromkeys(value, shape["*"]) if "*" in shape else shape
         return {
-            name: keep_fields(value[name], inner, hide)
+            name: select_and_redact_fields(value[name], inner, hide)
             for name, inner in every.items()
             if name in value
         }
     if isinstance(value, list) and isinstance(shape, list):
-        return [keep_fields(item, shape[0], hide) for item in value]
+        return [select_and_redact_fields(item, shape[0], hide) for item in value]
     return hide(value) if isinstance(value, str) and shape == TEXT else None
 
 
 def remove_personal_details(env: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of env.json of a run without personal details."""
-    kept: dict[str, Any] = keep_fields(
+    kept: dict[str, Any] = select_and_redact_fields(
         dict(env), KEPT, make_personal_detail_remover([*list_personal_names()])
     )
     return kept
@@ -172,7 +172,7 @@ def pack_samples(path: Path, env: Mapping[str, Any], packed_env: Mapping[str, An
         return gzip.compress(file.read_bytes(), mtime=0)
 
 
-def describe_content(name: str, env: Mapping[str, Any], samples: bytes) -> str:
+def describe_packed_content(name: str, env: Mapping[str, Any], samples: bytes) -> str:
     """Return a text about the content of a packed run, for its owner: env.json without the counts
     of hardware events, the number of samples, and the names of the benchmarks."""
     tiers = [dict(tier) for tier in env["tiers"]]
@@ -186,7 +186,7 @@ def describe_content(name: str, env: Mapping[str, Any], samples: bytes) -> str:
     return "\n".join([shown, *wrap_line(end, get_terminal_width())])
 
 
-def make_archive(folder: str, files: Mapping[str, bytes]) -> bytes:
+def make_zip_archive(folder: str, files: Mapping[str, bytes]) -> bytes:
     """Return a ZIP archive that holds the folder `folder` with the files `files`, without dates."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -206,4 +206,4 @@ def pack_run(run: Path) -> tuple[str, str, bytes]:
     samples = pack_samples(rundir.find_samples_file(run), env, packed_env)
     name = make_packed_name(packed_env)
     files = {"env.json": render_env(packed_env).encode(), "samples.csv.gz": samples}
-    return name, describe_content(name, packed_env, samples), make_archive(name, files)
+    return name, describe_packed_content(name, packed_env, samples), make_zip_archive(name, files)

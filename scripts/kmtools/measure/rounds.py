@@ -63,7 +63,7 @@ def switch_off_at_end(command: str) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def choose_orders(rounds: int) -> list[tuple[str, str]]:
+def choose_orders_of_states(rounds: int) -> list[tuple[str, str]]:
     """Return the order of the two states in each round. In each pair of rounds, one round begins
     with OFF and one with ON, in random order, so that an extra cost of the first state cancels."""
     orders: list[tuple[str, str]] = []
@@ -72,7 +72,7 @@ def choose_orders(rounds: int) -> list[tuple[str, str]]:
     return orders[:rounds]
 
 
-def find_last_round(
+def find_last_round_number(
     path: Path, times: Sequence[CommandTime], new: CommandTime, switches: Mapping[str, str]
 ) -> int:
     """Return the number of the last round in the file `path` that has the label and the boot of
@@ -103,7 +103,7 @@ def record_rounds(
     times in the file."""
     times, boot, kernel = load_command_times(path), read_boot_id(), os.uname().release
     new = CommandTime(label, boot, kernel, 0.0, command=shlex.join(command))
-    last = find_last_round(path, times, new, switches)
+    last = find_last_round_number(path, times, new, switches)
     added: list[CommandTime] = []
 
     def time_command_in_state(number: int, state: str) -> CommandTime:
@@ -117,7 +117,7 @@ def record_rounds(
         with switch_off_at_end(switches[OFF]):
             for state in (OFF, ON):
                 time_command_in_state(0, state)
-            for done, order in enumerate(choose_orders(rounds)):
+            for done, order in enumerate(choose_orders_of_states(rounds)):
                 progress.show_completed_share(done, rounds, f"round {done + 1} of {rounds}")
                 added += [time_command_in_state(last + done + 1, state) for state in order]
     finally:

@@ -21,7 +21,7 @@ Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 class RunCache:
     """The samples and the results of one run. `variants` are the patterns of the variants whose
-    samples are kept; an empty list selects all. `raws` has the samples that merge_run()
+    samples are kept; an empty list selects all. `raws` has the samples that merge_raw_folders()
     wrote to samples.csv last."""
 
     def __init__(self, variants: Sequence[str] = ()) -> None:

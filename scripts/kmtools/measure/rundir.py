@@ -110,7 +110,7 @@ def get_tier_unit(tier: str, emulated: bool) -> str:
     return UNIT_GUEST if tier == "vm" else UNIT_TSC
 
 
-def get_tier_order(tier: str) -> int:
+def get_tier_table_position(tier: str) -> int:
     """Return the position of a tier in tables and on the HTML page."""
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
@@ -223,4 +223,4 @@ def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
         unit = get_tier_unit(entry["tier"], emulated)
         windows = entry.get("windows")
         tiers.append(Tier(entry["tier"], entry["kernel"], unit, emulated, own_env, vm, windows))
-    return sorted(tiers, key=lambda tier: (get_tier_order(tier.tier), tier.kernel))
+    return sorted(tiers, key=lambda tier: (get_tier_table_position(tier.tier), tier.kernel))

@@ -138,7 +138,7 @@ def read_csv_rows(
         raise RunError(f"{path}:{reader.line_num + before}: {error}") from error
 
 
-def convert_schema_1_row(row: Row, tier: Tier, where: str) -> Row:
+def convert_row_to_schema_2(row: Row, tier: Tier, where: str) -> Row:
     """Convert a row of schema 1 to schema 2. In schema 1 the measured quantity is part of the name
     of the variant, and instruction counts have a column of their own."""
     variant, measured = row["variant"], LOOP
@@ -276,7 +276,7 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
         where = f"{path}:{number}"
         if schema == 1:
             named = dict(zip(OLD_RAW_COLUMNS, raw, strict=True))
-            sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)
+            sample = make_sample(convert_row_to_schema_2(named, tier, where), tier, where)
         elif raw[UNIT_COLUMN] not in units:
             raise RunError(f"{where}: unit is {raw[UNIT_COLUMN]!r}, not {TICKS} or {UNIT_ROUNDS}")
         else:
@@ -304,7 +304,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of kernel {row[1]!r}")
         if schema == 1:
             where, named = f"{path}:{number}", dict(zip(WHOLE_RUN[1], row, strict=True))
-            sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)
+            sample = make_sample(convert_row_to_schema_2(named, tier, where), tier, where)
         else:
             sample = maker.make_cached_sample(row, tier, number)
         if tier.emulated and sample.core_cycles is not None:

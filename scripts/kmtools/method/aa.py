@@ -57,7 +57,7 @@ def measure_run_with_verdicts(
     return loaded, grade.withhold_verdicts({}, [loaded.tier], results)
 
 
-def measure_results(number: int, plan: aa.RunSettings) -> list[Result]:
+def measure_added_cost_results(number: int, plan: aa.RunSettings) -> list[Result]:
     """Measure a run; `number` sets the seeds. Return the results that have an added cost."""
     return [
         result for result in measure_run_with_verdicts(number, plan)[1] if result.delta is not None
@@ -136,7 +136,7 @@ def count_hot_loop_rows(run: Sequence[Result]) -> tuple[int, int]:
     return sum(map(has_verdict, hot)), len(hot)
 
 
-def judge_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
+def judge_share_of_rows_with_verdict(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the number of rows of hot loops that have a verdict; return False if too few of these
     rows have a verdict."""
     counts = [count_hot_loop_rows(run) for run in runs]
@@ -149,7 +149,7 @@ def judge_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
     return share >= MIN_RESOLVED_SHARE
 
 
-def judge_clone_margins(clones: Sequence[Result]) -> bool:
+def judge_aa_clone_margins(clones: Sequence[Result]) -> bool:
     """Print the A/A clones of hot loops whose differences exceed their margin; return False if
     there are any."""
     hot = [one for one in clones if is_hot_loop_result(one)]
@@ -176,14 +176,14 @@ def get_added_core_cycles(result: Result) -> float:
     return delta
 
 
-def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
+def judge_aa_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
     """Measure `runs` runs by the plan `plan`; print the result of every A/A clone and the totals;
     return False if there are too many false verdicts or too few verdicts."""
     judged = wrong = 0
     measured = []
     found: dict[str, list[float]] = defaultdict(list)
     for number in range(1, runs + 1):
-        measured.append(measure_results(number, plan))
+        measured.append(measure_added_cost_results(number, plan))
         resolved, hot = count_hot_loop_rows(measured[-1])
         print(f"run {number}: {resolved} of {hot} rows of hot loops resolved", flush=True)
         for result in [row for row in measured[-1] if row.is_clone]:
@@ -208,9 +208,9 @@ def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
         print(f"{name}: A/A differences span {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
     held = [
-        judge_clone_margins(clones),
+        judge_aa_clone_margins(clones),
         judge_run_agreement(measured),
         judge_verdict_consistency(measured),
-        judge_resolved_share(measured),
+        judge_share_of_rows_with_verdict(measured),
     ]
     return all(held) and share <= MAX_FALSE_SHARE and max(spreads.values(), default=0.0) <= most

@@ -26,7 +26,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kmtools.analyse import stopping
-from kmtools.analyse.location import ERROR_PROBABILITY, Location, estimate_stepped_location
+from kmtools.analyse.location import (
+    ERROR_PROBABILITY,
+    Location,
+    estimate_location_of_stepped_values,
+)
 from kmtools.analyse.stats import CONFIDENCE, Interval
 from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide_verdict
 from kmtools.method import frequency, latewindows
@@ -36,7 +40,7 @@ from kmtools.method.noises import (
     STEPPING,
     STEPPING_COST,
     SimulatedRun,
-    get_block_processes,
+    get_process_of_each_block,
     simulate_run,
 )
 
@@ -98,8 +102,8 @@ def estimate_run_location(
     run: SimulatedRun, step: float, alpha: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of a simulated run whose clock advances in steps of `step`."""
-    process = get_block_processes(len(run.values))
-    return estimate_stepped_location(run.values, process, run.layout, step, alpha)
+    process = get_process_of_each_block(len(run.values))
+    return estimate_location_of_stepped_values(run.values, process, run.layout, step, alpha)
 
 
 def shift_location(found: Location, by: float) -> Location:
@@ -109,7 +113,7 @@ def shift_location(found: Location, by: float) -> Location:
     return replace(found, value=found.value + by, interval=there)
 
 
-def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Location, str]:
+def find_first_resolving_analysis(looks: Iterable[Location], truth: float) -> tuple[Location, str]:
     """Return the location and the verdict of the first look (interim analysis) that resolves the
     verdict; of the last look if no look does. `looks` has the locations of a run whose true
     difference is zero; `truth` is added to each location."""
@@ -153,7 +157,7 @@ def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
         run = simulate_run(kind, seed, stopping.MOST_CLUSTERS)
         looks = InterimLocations(run, get_clock_step(kind))
         for truth in truths:
-            found, verdict = find_resolving_look(looks, truth)
+            found, verdict = find_first_resolving_analysis(looks, truth)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi
             wrong[truth] += verdict in (SLOWER, FASTER)
             halves.append(found.interval.half_width)

@@ -57,7 +57,7 @@ def build_nopcost(folder: Path) -> Path:
     return made
 
 
-def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, SiteCost]:
+def measure_site_costs_with_nopcost(program: Path, rounds: int) -> dict[str, SiteCost]:
     """Return the cost of a site, as nopcost measures it: for sites side by side and for spread
     sites."""
     done = subprocess.run(
@@ -71,7 +71,7 @@ def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, SiteCost]:
     return {name: SiteCost(float(cost), float(half_width)) for name, cost, half_width in words}
 
 
-def compute_site_cost(row: Result) -> SiteCost:
+def compute_cost_of_one_site(row: Result) -> SiteCost:
     """Return the cost of one site: the added cost of a result, divided by its number of sites,
     SITES."""
     cost = aa.get_added_core_cycles(row)
@@ -79,15 +79,17 @@ def compute_site_cost(row: Result) -> SiteCost:
     return SiteCost(cost / SITES, row.delta_ci.half_width * row.core.per_tick / SITES)
 
 
-def measure_kmbench_costs(run_number: int, plan: RunSettings) -> dict[str, SiteCost]:
+def measure_site_costs_with_kmbench(run_number: int, plan: RunSettings) -> dict[str, SiteCost]:
     """Return the cost of a site, measured by kmbench and estimated as in reports: for sites side by
     side and for spread sites. `run_number` sets the seeds."""
-    found = {(row.benchmark, row.variant): row for row in aa.measure_results(run_number, plan)}
+    found = {
+        (row.benchmark, row.variant): row for row in aa.measure_added_cost_results(run_number, plan)
+    }
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
-    return {name: compute_site_cost(row) for name, row in rows.items()}
+    return {name: compute_cost_of_one_site(row) for name, row in rows.items()}
 
 
-def judge_site_cost(plan: RunSettings, rounds: int = ROUNDS) -> bool:
+def judge_site_cost_agreement(plan: RunSettings, rounds: int = ROUNDS) -> bool:
     """Measure the cost of a site with kmbench and with nopcost, up to TRIES times: for sites side
     by side and for spread sites. Print the costs. Return True if, for each of these two
     arrangements, the costs from both programs agreed at least once. Raise UnableError if all
@@ -98,8 +100,8 @@ def judge_site_cost(plan: RunSettings, rounds: int = ROUNDS) -> bool:
         program = build_nopcost(Path(scratch))
         for number in range(1, TRIES + 1):
             here, there = (
-                measure_kmbench_costs(number, plan),
-                measure_nopcost_costs(program, rounds),
+                measure_site_costs_with_kmbench(number, plan),
+                measure_site_costs_with_nopcost(program, rounds),
             )
             for name, ours in here.items():
                 theirs = there[name]

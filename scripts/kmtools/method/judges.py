@@ -43,7 +43,7 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     The suite "bursts" measures while another process uses a core in bursts."""
     bursts = name == "bursts"
     blocks = suite_request.get_option_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
-    budget = suite_request.parse_option("budget", f"{BUDGET_SECONDS}s", choice.parse_budget)
+    budget = suite_request.parse_option("budget", f"{BUDGET_SECONDS}s", choice.parse_time_budget)
     some = tuple(suite_request.get_option_words("benchmarks")) or (DORMANT if bursts else ())
     plan = RunSettings(blocks, budget, some, name if bursts else "")
     runs = suite_request.get_option_number("runs", RUNS)
@@ -51,7 +51,7 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     def judge_identical_code(_: Path) -> Tally:
         build_kmbench()
         return make_one_result_tally(
-            aa.judge_clone_runs(runs, plan), "copies of the same code differ too often"
+            aa.judge_aa_clone_runs(runs, plan), "copies of the same code differ too often"
         )
 
     what, usual = f"{runs} runs of two copies of the same code", float(BUDGET_SECONDS * runs)
@@ -63,7 +63,7 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     instructions of known cost."""
     kinds = suite_request.get_option_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
     runs = suite_request.get_option_number("runs", RUNS)
-    budget = suite_request.parse_option("budget", f"{NEIGHBOUR_SECONDS}s", choice.parse_budget)
+    budget = suite_request.parse_option("budget", f"{NEIGHBOUR_SECONDS}s", choice.parse_time_budget)
     blocks = suite_request.get_option_number("blocks", BURSTS_BLOCKS)
     some = tuple(suite_request.get_option_words("benchmarks")) or HOT_LOOPS
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
@@ -79,7 +79,7 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     return Suite("neighbours", judge_runs_with_neighbours, what, usual=usual, loud=True)
 
 
-def make_noise_suite(suite_request: SuiteRequest) -> Suite:
+def make_simulated_noise_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that tests the estimator with simulated noise."""
     known = (
         *noises.KINDS,
@@ -109,14 +109,15 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
     kmarkers."""
     blocks, budget = (
         suite_request.get_option_number("blocks", FULL["native"]),
-        suite_request.parse_option("budget", "60s", choice.parse_budget),
+        suite_request.parse_option("budget", "60s", choice.parse_time_budget),
     )
     plan = RunSettings(blocks, budget, tuple(independent.BENCHMARKS.values()))
 
     def judge_independent_program(_: Path) -> Tally:
         build_kmbench()
         return make_one_result_tally(
-            independent.judge_site_cost(plan), "the cost of a site differs in another program"
+            independent.judge_site_cost_agreement(plan),
+            "the cost of a site differs in another program",
         )
 
     what = "the cost of a site, compared with the cost in a program without kmarkers"
@@ -129,7 +130,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         make_identical_code_suite(suite_request, name) for name in ("aa", "bursts") if name in names
     ]
     found += [make_neighbour_suite(suite_request)] if "neighbours" in names else []
-    found += [make_noise_suite(suite_request)] if "estimators" in names else []
+    found += [make_simulated_noise_suite(suite_request)] if "estimators" in names else []
     return [
         *found,
         *([make_independent_program_suite(suite_request)] if "independent" in names else []),

@@ -56,7 +56,9 @@ class Findings:
 def explain_withheld_rows(results: Sequence[Result]) -> tuple[list[str], list[str]]:
     """Return a line about each row of a hot loop whose verdict is withheld; and, in a second list,
     the lines whose reason is not on the first screen of the report."""
-    screen = " ".join(marker_cost.describe_caveats(marker_cost.find_marker_costs(results, []))[0])
+    screen = " ".join(
+        marker_cost.describe_cost_caveats(marker_cost.find_marker_costs(results, []))[0]
+    )
     withheld, unexplained = [], []
     for row in results:
         if row.verdict == WITHHELD and aa.is_hot_loop_result(row):
@@ -68,7 +70,9 @@ def explain_withheld_rows(results: Sequence[Result]) -> tuple[list[str], list[st
     return withheld, unexplained
 
 
-def make_findings(kind: str, results: Sequence[Result], cpus: Mapping[int, int]) -> Findings:
+def make_neighbour_findings(
+    kind: str, results: Sequence[Result], cpus: Mapping[int, int]
+) -> Findings:
     """Return the findings in the results of a run; the results have the verdicts of a report."""
     planted = selftest.judge_planted_results(results)
     false = [
@@ -98,7 +102,7 @@ def make_findings(kind: str, results: Sequence[Result], cpus: Mapping[int, int])
     )
 
 
-def judge_findings(kind: str, runs: Sequence[Findings]) -> bool:
+def judge_neighbour_findings(kind: str, runs: Sequence[Findings]) -> bool:
     """Print the totals of the runs with the neighbour process `kind`; return False if the totals
     miss a limit."""
     hot, resolved = sum(run.hot for run in runs), sum(run.resolved for run in runs)
@@ -136,7 +140,7 @@ def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: P
             seed = kinds.index(kind) * runs + number
             loaded, results = aa.measure_run_with_verdicts(seed, replace(plan, neighbour=kind))
             cpus = dict(Counter(row.cpu for row in loaded.rows))
-            found.append(make_findings(kind, results, cpus))
+            found.append(make_neighbour_findings(kind, results, cpus))
             last = found[-1]
             where = ", ".join(f"{count} on CPU {cpu}" for cpu, count in sorted(cpus.items()))
             print(
@@ -146,5 +150,7 @@ def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: P
             )
             write_file_atomically(file, json.dumps([asdict(one) for one in found], indent=1))
     print(f"the findings of all runs are in {file}")
-    kept = [judge_findings(kind, [one for one in found if one.kind == kind]) for kind in kinds]
+    kept = [
+        judge_neighbour_findings(kind, [one for one in found if one.kind == kind]) for kind in kinds
+    ]
     return all(kept)

@@ -35,37 +35,37 @@ PROCESSES, BLOCKS = 16, 128
 LENGTH = PROCESSES * BLOCKS
 
 
-def get_block_processes(length: int) -> Whole:
+def get_process_of_each_block(length: int) -> Whole:
     """Return the process number of each block (a group of consecutive measurements)."""
     return np.arange(length) // BLOCKS
 
 
-def get_block_layouts(length: int) -> Whole:
+def get_layout_of_each_block(length: int) -> Whole:
     """Return the number of the code layout that each block measures."""
     return np.arange(length) % LAYOUTS
 
 
-PROCESS, LAYOUT = get_block_processes(LENGTH), get_block_layouts(LENGTH)
+PROCESS, LAYOUT = get_process_of_each_block(LENGTH), get_layout_of_each_block(LENGTH)
 
 NORMAL = NormalDist()
 # The number of blocks of which simulate_autoregressive_noise() computes the noise at a time.
 PIECE_BLOCKS = 512
-# The modes of simulate_modal_noise(): their values, their probabilities, and the standard
+# The modes of simulate_multimodal_noise(): their values, their probabilities, and the standard
 # deviation around each mode.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
-# The values of simulate_stepping_noise(), all in steps of the clock: the cost that a variant
+# The values of simulate_stepping_clock_noise(), all in steps of the clock: the cost that a variant
 # adds to a window, the duration of a window, and the standard deviation of the duration.
 STEPPING_COST, WINDOW, JITTER = 0.2, 300.0, 0.6
 
 
-def compute_skewed_midmean() -> float:
+def compute_lognormal_midmean() -> float:
     """Return the midmean of a log-normal distribution."""
     quartile = NORMAL.inv_cdf(0.75)
     return 2 * math.sqrt(math.e) * (NORMAL.cdf(quartile - 1) - NORMAL.cdf(-quartile - 1))
 
 
-def compute_modal_midmean() -> float:
-    """Return the midmean that simulate_modal_noise() subtracts from its noise. The quartiles
+def compute_multimodal_midmean() -> float:
+    """Return the midmean that simulate_multimodal_noise() subtracts from its noise. The quartiles
     of this noise lie in the first two modes."""
     first, second = SHARES[:2]
     lower, upper = NORMAL.inv_cdf(0.25 / first), NORMAL.inv_cdf((0.75 - first) / second)
@@ -78,13 +78,13 @@ def simulate_white_noise(random: Random, length: int = LENGTH) -> Floats:
 
 
 def simulate_skewed_noise(random: Random, length: int = LENGTH) -> Floats:
-    return np.asarray(np.exp(simulate_white_noise(random, length)) - compute_skewed_midmean())
+    return np.asarray(np.exp(simulate_white_noise(random, length)) - compute_lognormal_midmean())
 
 
-def simulate_modal_noise(random: Random, length: int = LENGTH) -> Floats:
+def simulate_multimodal_noise(random: Random, length: int = LENGTH) -> Floats:
     modes = random.choice(MODES, length, p=SHARES)
     return np.asarray(
-        modes + NARROW * simulate_white_noise(random, length) - compute_modal_midmean()
+        modes + NARROW * simulate_white_noise(random, length) - compute_multimodal_midmean()
     )
 
 
@@ -141,20 +141,22 @@ def simulate_cluster_noise(
     of_layout = layout * random.standard_normal(LAYOUTS)
     return np.asarray(
         simulate_white_noise(random, length)
-        + of_process[get_block_processes(length)]
-        + of_layout[get_block_layouts(length)]
+        + of_process[get_process_of_each_block(length)]
+        + of_layout[get_layout_of_each_block(length)]
     )
 
 
-def simulate_stretch_noise(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
+def simulate_cache_line_noise(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
     """Return noise in which a loop costs `cost` more if it begins in a certain part of a cache
     line. The start and the size of this part are random."""
     begin, wide = LINE_BYTES * random.random(2)
-    inside = (compute_offset_in_cache_line(get_block_layouts(length)) - begin) % LINE_BYTES < wide
+    inside = (
+        compute_offset_in_cache_line(get_layout_of_each_block(length)) - begin
+    ) % LINE_BYTES < wide
     return np.asarray(simulate_white_noise(random, length) + cost * (inside - wide / LINE_BYTES))
 
 
-def simulate_stepping_noise(random: Random, length: int = LENGTH) -> Floats:
+def simulate_stepping_clock_noise(random: Random, length: int = LENGTH) -> Floats:
     """Return differences of windows timed by a stepping clock; windows begin at random times
     between two steps."""
     lengths = []
@@ -169,7 +171,7 @@ STEPPING = "stepping"
 KINDS: dict[str, Callable[[Random, int], Floats]] = {
     "normal": simulate_white_noise,
     "skewed": simulate_skewed_noise,
-    "modal": simulate_modal_noise,
+    "modal": simulate_multimodal_noise,
     "tailed": simulate_heavy_tailed_noise,
     "ar-0.9": partial(simulate_autoregressive_noise, correlation=0.9),
     "ar-0.99": partial(simulate_autoregressive_noise, correlation=0.99),
@@ -183,9 +185,9 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
     "layout-0.1": partial(simulate_cluster_noise, process=0.0, layout=0.1),
     "layout-1": partial(simulate_cluster_noise, process=0.0, layout=1.0),
     "layout-3": partial(simulate_cluster_noise, process=0.0, layout=3.0),
-    "stretch": partial(simulate_stretch_noise, cost=0.5),
+    "stretch": partial(simulate_cache_line_noise, cost=0.5),
     "placed": partial(simulate_cluster_noise, process=0.3, layout=0.3),
-    STEPPING: simulate_stepping_noise,
+    STEPPING: simulate_stepping_clock_noise,
 }
 
 
@@ -217,7 +219,7 @@ class SimulatedRun:
         )
 
 
-def compute_usual_costs(offsets: Floats) -> Floats:
+def compute_usual_process_costs(offsets: Floats) -> Floats:
     """Return the usual cost in each process: the mean of the middle half of the distribution of its
     blocks. `offsets` has the mean of each block; the noise around this mean is white."""
     alike = np.sort(offsets.reshape(-1, BLOCKS), axis=1)
@@ -247,14 +249,14 @@ def simulate_costly_processes(random: Random, layout: Whole, *, cost: float) -> 
     return np.repeat(cost * (random.random(processes) < SHIFTED_SHARE), BLOCKS)
 
 
-def simulate_costly_pairs(random: Random, layout: Whole, *, cost: float) -> Floats:
+def simulate_costly_process_layouts(random: Random, layout: Whole, *, cost: float) -> Floats:
     """Return the cost added to each block: `cost` in one of ten pairs of a process and a layout,
     else 0."""
     costly = random.random((len(layout) // BLOCKS, LAYOUTS)) < COSTLY_PAIR_SHARE
-    return np.asarray(cost * costly[get_block_processes(len(layout)), layout])
+    return np.asarray(cost * costly[get_process_of_each_block(len(layout)), layout])
 
 
-def simulate_slow_starts(_random: Random, layout: Whole, *, cost: float) -> Floats:
+def simulate_costly_process_starts(_random: Random, layout: Whole, *, cost: float) -> Floats:
     """Return the cost added to each block: `cost` in the first quarter of each process, else 0."""
     return np.asarray(cost * (np.arange(len(layout)) % BLOCKS < BLOCKS // 4))
 
@@ -266,7 +268,7 @@ def simulate_periodic_disturbance(random: Random, layout: Whole, *, period: int)
     return np.asarray(DISTURBANCE_COST * ((np.arange(len(layout)) + phase) % period < period / 4))
 
 
-def simulate_drift(_random: Random, layout: Whole, *, blocks: int) -> Floats:
+def simulate_sawtooth_drift(_random: Random, layout: Whole, *, blocks: int) -> Floats:
     """Return the cost added to each block, which rises linearly for `blocks` blocks, then begins
     again at 0."""
     return np.asarray(DISTURBANCE_COST * (np.arange(len(layout)) % blocks) / (blocks - 1))
@@ -276,7 +278,7 @@ Offsets = Callable[[Random, Whole], Floats]
 # The kinds in which the added cost is decided at the start of each process.
 OF_PROCESSES: dict[str, Offsets] = {
     **{f"one-in-five-{cost}": partial(simulate_costly_processes, cost=cost) for cost in (1, 3, 10)},
-    **{f"pairs-{cost}": partial(simulate_costly_pairs, cost=cost) for cost in (4, 8)},
+    **{f"pairs-{cost}": partial(simulate_costly_process_layouts, cost=cost) for cost in (4, 8)},
 }
 ASYMMETRIC: dict[str, Offsets] = {
     **{
@@ -287,13 +289,15 @@ ASYMMETRIC: dict[str, Offsets] = {
         for dwell in (5, 20, 100, 500, 1000)
     },
     **OF_PROCESSES,
-    **{f"slow-start-{cost}": partial(simulate_slow_starts, cost=cost) for cost in (3, 10)},
+    **{
+        f"slow-start-{cost}": partial(simulate_costly_process_starts, cost=cost) for cost in (3, 10)
+    },
     **{
         f"period-{period}": partial(simulate_periodic_disturbance, period=period)
         for period in (31, 32, 120, 128, 136)
     },
-    "drift-in-process": partial(simulate_drift, blocks=BLOCKS),
-    "drift-in-run": partial(simulate_drift, blocks=LENGTH),
+    "drift-in-process": partial(simulate_sawtooth_drift, blocks=BLOCKS),
+    "drift-in-run": partial(simulate_sawtooth_drift, blocks=LENGTH),
 }
 
 
@@ -303,7 +307,7 @@ def compute_usual_cost_over_processes(kind: str) -> float:
     usual costs of MANY_PROCESSES processes."""
     random = np.random.default_rng(0)
     layout = permute_layouts(random, MANY_PROCESSES * BLOCKS)
-    return float(compute_usual_costs(OF_PROCESSES[kind](random, layout)).mean())
+    return float(compute_usual_process_costs(OF_PROCESSES[kind](random, layout)).mean())
 
 
 def permute_layouts(random: Random, length: int) -> Whole:
@@ -318,12 +322,12 @@ def simulate_run(kind: str, seed: int, processes: int = PROCESSES) -> SimulatedR
     random, length = np.random.default_rng(seed), processes * BLOCKS
     if kind in KINDS:
         values = KINDS[kind](random, length)
-        return SimulatedRun(values, get_block_layouts(length), np.zeros(processes))
+        return SimulatedRun(values, get_layout_of_each_block(length), np.zeros(processes))
     layout = permute_layouts(random, length)
     offsets = ASYMMETRIC[kind](random, layout)
     usual = (
         np.full(processes, compute_usual_cost_over_processes(kind))
         if kind in OF_PROCESSES
-        else compute_usual_costs(offsets)
+        else compute_usual_process_costs(offsets)
     )
     return SimulatedRun(offsets + simulate_white_noise(random, length), layout, usual)

@@ -116,7 +116,9 @@ def is_verdict_right(planted: Planted, interval: Interval, verdict: str) -> bool
     return at_margin and (above or below)
 
 
-def choose_outcome(planted: Planted, cost: float, interval: Interval, verdict: str) -> str:
+def choose_self_test_outcome(
+    planted: Planted, cost: float, interval: Interval, verdict: str
+) -> str:
     """Return PASS, FAIL or UNCLEAR for a row with this cost and interval, in core cycles, and this
     verdict. The verdict `unresolved` is UNCLEAR, because a noisy A/A clone makes other rows
     unresolved; for the A/A clone itself, it is a FAIL."""
@@ -147,7 +149,7 @@ def judge_planted_row(planted: Planted, result: Result) -> JudgedRow:
         cost, interval = result.median, result.ci
     per_tick = result.core.per_tick
     cost, interval = cost * per_tick, Interval(interval.lo * per_tick, interval.hi * per_tick)
-    outcome = choose_outcome(planted, cost, interval, result.verdict)
+    outcome = choose_self_test_outcome(planted, cost, interval, result.verdict)
     is_baseline = planted.verdicts == (BASELINE,)
     if outcome == PASS and is_baseline and abs((result.margin or 0.0) * per_tick - MARGIN) > SLACK:
         outcome = FAIL

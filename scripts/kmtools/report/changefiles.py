@@ -18,7 +18,7 @@ from kmtools.report.comparison import Comparison, make_run_fields
 SCHEMA = 1
 
 
-def make_row_object(row: Row | None) -> dict[str, Any] | None:
+def make_row_json_object(row: Row | None) -> dict[str, Any] | None:
     """Return `row`, a row of one run, as a JSON object; None if the run lacks the row."""
     if row is None:
         return None
@@ -32,7 +32,7 @@ def make_row_object(row: Row | None) -> dict[str, Any] | None:
     }
 
 
-def make_change_object(comparison: Comparison, change: Change) -> dict[str, Any]:
+def make_change_json_object(comparison: Comparison, change: Change) -> dict[str, Any]:
     """Return the JSON object of a compared row: its name, the change with the verdict, and the row
     in both runs."""
     name = change.name
@@ -50,8 +50,8 @@ def make_change_object(comparison: Comparison, change: Change) -> dict[str, Any]
         "verdict": change.verdict,
         "note": change.note,
         "fails": comparison.is_failure(change),
-        "a": make_row_object(change.a),
-        "b": make_row_object(change.b),
+        "a": make_row_json_object(change.a),
+        "b": make_row_json_object(change.b),
     }
 
 
@@ -62,7 +62,7 @@ def render_comparison_json(comparison: Comparison) -> str:
             "a": make_run_fields(pair.a),
             "b": make_run_fields(pair.b),
             "counts": dict(pair.verdict_counts),
-            "rows": [make_change_object(comparison, change) for change in pair.changes],
+            "rows": [make_change_json_object(comparison, change) for change in pair.changes],
         }
         for pair in comparison.pairs
     ]
@@ -77,7 +77,7 @@ def render_comparison_json(comparison: Comparison) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
-def add_failed_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
+def add_failed_junit_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
     """Add to the JUnit test suite `suite` a failed test case for each line of `faults`. Each line
     is about a machine that could not be compared."""
     count = str(len(faults))
@@ -115,7 +115,7 @@ def render_comparison_junit(comparison: Comparison) -> str:
         counts = {"tests": len(pair.changes), "failures": failed, "skipped": skipped}
         suite.attrib.update({key: str(value) for key, value in counts.items()})
     if comparison.faults:
-        add_failed_cases(
+        add_failed_junit_cases(
             ElementTree.SubElement(root, "testsuite", name="machines"), comparison.faults
         )
     ElementTree.indent(root, " ")

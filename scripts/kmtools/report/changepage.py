@@ -14,10 +14,10 @@ from kmtools.report.changetext import (
     describe_comparison_outcome,
     describe_pair_verdict_counts,
     list_hints_for_reader,
-    make_row_cells,
+    make_change_cells,
     select_shown_rows,
 )
-from kmtools.report.comparison import Comparison, RunPair, list_remarks
+from kmtools.report.comparison import Comparison, RunPair, list_run_remarks
 
 HERE = Path(__file__).resolve().parent
 CSS = ("colours.css", "report.css")
@@ -26,7 +26,7 @@ HEADS = ("variant", "A", "B", "change", "interval", "verdict")
 
 def render_change_row_html(change: Change) -> str:
     """Return the HTML of a compared row in the table."""
-    _, _, variant, *numbers, verdict = (html.escape(cell) for cell in make_row_cells(change))
+    _, _, variant, *numbers, verdict = (html.escape(cell) for cell in make_change_cells(change))
     a, b, _, percent, interval = numbers
     numeric = "".join(f'<td class="n">{text}</td>' for text in (a, b, percent, interval))
     word = html.escape(change.verdict)
@@ -52,13 +52,13 @@ def render_change_table_html(changes: Sequence[Change]) -> str:
     )
 
 
-def render_pair_html(comparison: Comparison, pair: RunPair) -> str:
+def render_run_pair_html(comparison: Comparison, pair: RunPair) -> str:
     """Return the section of the page about one pair of runs."""
     said = [
         f"A: {describe_compared_run(pair.a)}",
         f"B: {describe_compared_run(pair.b)}",
-        *list_remarks(pair.a),
-        *list_remarks(pair.b),
+        *list_run_remarks(pair.a),
+        *list_run_remarks(pair.b),
     ]
     said += [*list_hints_for_reader(comparison, pair), describe_pair_verdict_counts(pair)]
     items = "".join(f"<li>{html.escape(text)}</li>" for text in said)
@@ -76,7 +76,7 @@ def render_comparison_page(comparison: Comparison) -> str:
     style = "".join((HERE / name).read_text(encoding="utf-8") for name in CSS)
     faults = "".join(f"<li>{html.escape(line)}</li>" for line in comparison.faults)
     parts = f'<ul class="warning">{faults}</ul>' if faults else ""
-    parts += "".join(render_pair_html(comparison, pair) for pair in comparison.pairs)
+    parts += "".join(render_run_pair_html(comparison, pair) for pair in comparison.pairs)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

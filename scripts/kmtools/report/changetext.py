@@ -20,7 +20,7 @@ from kmtools.report.comparison import (
     ComparedRun,
     Comparison,
     RunPair,
-    list_remarks,
+    list_run_remarks,
     make_run_fields,
 )
 from kmtools.report.table import format_amount
@@ -57,7 +57,7 @@ def format_change_interval(change: Change) -> str:
     return f"[{', '.join(f'{end:+.2f}' if math.isfinite(end) else '?' for end in ends)}]"
 
 
-def make_row_cells(change: Change) -> tuple[str, ...]:
+def make_change_cells(change: Change) -> tuple[str, ...]:
     """Return the cells of a compared row, in the order of HEADS."""
     name = change.name
     sites = f" ({name.measured}, {name.sites} sites)" if name.sites else ""
@@ -185,7 +185,7 @@ def select_most_changed(rows: Sequence[Change], count: int) -> list[Change]:
     return [change for change in rows if change in largest]
 
 
-def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
+def wrap_texts_to_line_limit(texts: Sequence[str], most_lines: int) -> list[str]:
     """Return the lines of the first texts: as many texts as fit into `most_lines` lines, at least
     one. If texts are omitted, the last line has their number."""
     lines: list[str] = []
@@ -198,7 +198,7 @@ def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
     return lines
 
 
-def make_pair_head(comparison: Comparison, pair: RunPair, everything: bool) -> list[str]:
+def make_run_pair_head(comparison: Comparison, pair: RunPair, everything: bool) -> list[str]:
     """Return the lines above the rows of a pair: the two runs, remarks on the runs, how to read the
     rows, and the rows that one run lacks."""
     parts = (
@@ -206,17 +206,19 @@ def make_pair_head(comparison: Comparison, pair: RunPair, everything: bool) -> l
             [f"A: {describe_compared_run(pair.a)}", f"B: {describe_compared_run(pair.b)}"],
             HEAD_LINES,
         ),
-        ([*list_remarks(pair.a), *list_remarks(pair.b)], HEAD_LINES),
+        ([*list_run_remarks(pair.a), *list_run_remarks(pair.b)], HEAD_LINES),
         ([f"{line}." for line in list_hints_for_reader(comparison, pair)], HEAD_LINES),
         (describe_missing_rows(pair), LACKING_LINES),
     )
     unbounded = sys.maxsize if everything else 0
     return [
-        line for texts, most in parts for line in wrap_texts_to_limit(texts, max(most, unbounded))
+        line
+        for texts, most in parts
+        for line in wrap_texts_to_line_limit(texts, max(most, unbounded))
     ]
 
 
-def render_rows_to_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
+def render_rows_to_line_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
     """Return the lines of the rows with the largest changes: as many rows as fit into `most_lines`
     lines, but at least one. If rows are omitted, the last line has their number."""
     for most in range(min(ROWS, len(rows)), 0, -1):
@@ -224,7 +226,7 @@ def render_rows_to_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
             "",
             COLUMN_LEGEND,
             *format_rows_by_benchmark(
-                [make_row_cells(change) for change in select_most_changed(rows, most)]
+                [make_change_cells(change) for change in select_most_changed(rows, most)]
             ),
         ]
         if most < len(rows):
@@ -240,7 +242,7 @@ def render_comparison_for_terminal(comparison: Comparison, everything: bool = Fa
     lines: list[str] = []
     end = wrap_line(describe_comparison_outcome(comparison), WIDTH)
     for pair in comparison.pairs:
-        head = make_pair_head(comparison, pair, everything)
+        head = make_run_pair_head(comparison, pair, everything)
         foot = ["", *wrap_line(describe_pair_verdict_counts(pair), WIDTH), ""]
         rows = select_shown_rows(comparison, pair, everything)
         if everything:
@@ -248,14 +250,14 @@ def render_comparison_for_terminal(comparison: Comparison, everything: bool = Fa
                 [
                     "",
                     COLUMN_LEGEND,
-                    *format_rows_by_benchmark([make_row_cells(change) for change in rows]),
+                    *format_rows_by_benchmark([make_change_cells(change) for change in rows]),
                 ]
                 if rows
                 else []
             )
         else:
             changed = [change for change in rows if change.verdict not in (MISSING, NEW)]
-            body = render_rows_to_limit(changed, LINES - len(head) - len(foot) - len(end))
+            body = render_rows_to_line_limit(changed, LINES - len(head) - len(foot) - len(end))
         lines += [*head, *body, *foot]
     return "\n".join([*lines, *end])
 
@@ -280,13 +282,13 @@ def render_comparison_markdown(comparison: Comparison, everything: bool = False)
         said = [
             f"A: {describe_compared_run(pair.a)}",
             f"B: {describe_compared_run(pair.b)}",
-            *list_remarks(pair.a),
-            *list_remarks(pair.b),
+            *list_run_remarks(pair.a),
+            *list_run_remarks(pair.b),
         ]
         said += [*list_hints_for_reader(comparison, pair), describe_pair_verdict_counts(pair)]
         lines += [f"- {escape_markdown(line)}" for line in said]
         rows = [
-            make_row_cells(change) for change in select_shown_rows(comparison, pair, everything)
+            make_change_cells(change) for change in select_shown_rows(comparison, pair, everything)
         ]
         lines += ["", *(render_markdown_table(rows) if rows else ["No row changed."]), ""]
     return "\n".join([*lines, describe_comparison_outcome(comparison), ""])

@@ -80,7 +80,7 @@ def load_compared_run(run: Path) -> ComparedRun:
     return ComparedRun(name, env, found.rows, grades=[one.words for one in found.grades])
 
 
-def list_remarks(run: ComparedRun) -> list[str]:
+def list_run_remarks(run: ComparedRun) -> list[str]:
     """Return the remarks on a run to print above its rows: a quick run, missing tiers (measurement
     environments), benchmarks with a poor grade."""
     lines = (
@@ -106,7 +106,7 @@ def make_run_fields(run: ComparedRun) -> dict[str, Any]:
         "microcode": cpu.get("microcode"),
         "kernel": (run.env.get("kernel") or {}).get("release"),
         "grades": list(run.grades),
-        "remarks": list_remarks(run),
+        "remarks": list_run_remarks(run),
     }
 
 

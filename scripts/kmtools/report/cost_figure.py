@@ -85,7 +85,7 @@ def make_dormant_cost_rows(
 def make_dormant_cost_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
     """Return the panel with the costs of dormant sites in the best tier (measurement environment)
     of a run; None if no tier has cycles of a real CPU."""
-    tier = marker_cost.find_best_tier(results)
+    tier = marker_cost.find_best_real_cpu_tier(results)
     if tier is None:
         return None
     own = marker_cost.index_results_by_variant(r for r in results if (r.tier, r.kernel) == tier)

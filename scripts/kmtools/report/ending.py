@@ -56,7 +56,7 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
     lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
     if all(one.value is None for one in marker_costs):
         return lines
-    for line in itertools.chain(*marker_cost.describe_caveats(marker_costs)):
+    for line in itertools.chain(*marker_cost.describe_cost_caveats(marker_costs)):
         lines += wrap_paragraph(line, width)
     lines.append("")
     for one in marker_costs:
@@ -73,12 +73,12 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
     return lines
 
 
-def join_unique(words: Iterable[str]) -> str:
+def join_unique_words(words: Iterable[str]) -> str:
     """Join words with commas, omitting repetitions."""
     return ", ".join(dict.fromkeys(words))
 
 
-def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
+def format_tier_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
     """Return lines with the grade of each tier (measurement environment), the two worst reasons for
     this grade, and the remedies. If a tier has the same grade in several kernels, these kernels
     share the lines."""
@@ -87,7 +87,9 @@ def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]
         groups.setdefault((tier.tier, grade.level_name), []).append((tier, grade))
     lines = []
     for (name, word), members in groups.items():
-        kernels = f" ({join_unique(one.kernel for one, _ in members)})" if len(members) > 1 else ""
+        kernels = (
+            f" ({join_unique_words(one.kernel for one, _ in members)})" if len(members) > 1 else ""
+        )
         reasons = sorted(
             dict.fromkeys((r.level, r.words) for _, grade in members for r in grade.reasons),
             key=lambda reason: -reason[0],
@@ -116,11 +118,11 @@ def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
     return lines
 
 
-def format_broken_limits(points: Sequence[SwitchPoint], width: int) -> list[str]:
+def format_broken_switching_limits(points: Sequence[SwitchPoint], width: int) -> list[str]:
     """Return a line for each limit on switching times that the run exceeded."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
-        own = switching.select_points_of_tier(points, tier, kernel)
+        own = switching.select_switch_points_of_tier(points, tier, kernel)
         rows = [p.make_table_row(own) for p in switching.LIMITS if p.tier == tier]
         for words, limit, got, kept in (row for row in rows if row):
             if kept == switching.BROKEN:
@@ -143,7 +145,7 @@ def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]
         line
         for why, (names, where) in reasons.items()
         for line in wrap_paragraph(
-            f"not measured ({join_unique(where)}): {join_unique(names)}: {why}", width
+            f"not measured ({join_unique_words(where)}): {join_unique_words(names)}: {why}", width
         )
     ]
 
@@ -197,13 +199,13 @@ def render_run_summary(
     command += f" --tier {tier}" if tier else ""
     source = str(page) if page else command
     head = [*format_marker_costs(marker_costs, width), ""]
-    broken = [] if rundir.is_quick_run(env) else format_broken_limits(judged[1], width)
+    broken = [] if rundir.is_quick_run(env) else format_broken_switching_limits(judged[1], width)
     tail = [*format_verdict_counts(judged[0], width), *broken]
     tail += format_missing_blocks(*judged, width)
     for line in rundir.list_warnings(env, tier):
         tail += wrap_paragraph(line, width)
     tail += ["", f"tables: {command}", *([f"page:   {page}"] if page else [])]
-    grades = format_grades(graded, width)
+    grades = format_tier_grades(graded, width)
     lacking = format_unmeasured_benchmarks([one for one, _ in graded], width)
     room = LINES - len(head) - len(tail)
     grades = limit_line_count(grades, max(4, room - min(len(lacking), LACKING_LINES)), source)

@@ -24,7 +24,7 @@ ROUND_COUNT_KEY = "count"
 SWITCHING, WAITING = 1, 2
 
 
-def escape_label(text: str) -> str:
+def escape_openmetrics_label(text: str) -> str:
     """Escape the value of an OpenMetrics label."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
@@ -43,7 +43,9 @@ def render_openmetrics(rows: Sequence[Row]) -> str:
         }  # fmt: skip
         if name.sites:
             labels["sites"] = str(name.sites)
-        text = ",".join(f'{key}="{escape_label(value)}"' for key, value in labels.items())
+        text = ",".join(
+            f'{key}="{escape_openmetrics_label(value)}"' for key, value in labels.items()
+        )
         lines.append(f"kmarkers_cost{{{text}}} {row.cost!r}")
     return "\n".join([*lines, "# EOF", ""])
 
@@ -88,7 +90,7 @@ def make_trace_event(
     }  # fmt: skip
 
 
-def make_switch_events(
+def make_switch_trace_events(
     process: int, start: float, parts: Mapping[str, Sample], tier: Tier
 ) -> list[Any]:
     """Return the trace events of one switch of sites, which begins at `start`: the switch, its
@@ -143,7 +145,7 @@ def render_chrome_trace(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str
                 for t, text in names.items()
             ]
         process = groups[group]
-        new = make_switch_events(process, now[process], parts, tier)
+        new = make_switch_trace_events(process, now[process], parts, tier)
         events += new
         now[process] = max(one["ts"] + one["dur"] for one in new)
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}) + "\n"

@@ -128,11 +128,11 @@ class Handbook:
         self.files.add(path)
         return get_file_page(path)
 
-    def adapt_links(self, document: Path, text: str) -> str:
+    def adapt_links_to_handbook(self, document: Path, text: str) -> str:
         """Return `text`, the text of the document `document`, with each link to a file or folder of
         the tree changed to a link to the page that shows this file or folder."""
 
-        def adapt_link(found: re.Match[str]) -> str:
+        def adapt_link_to_handbook(found: re.Match[str]) -> str:
             target = found[2]
             if "://" in target or target.startswith("mailto:"):
                 return found[0]
@@ -143,16 +143,17 @@ class Handbook:
 
         parts = FENCE.split(text)
         return "".join(
-            part if part.startswith("```") else LINK.sub(adapt_link, part) for part in parts
+            part if part.startswith("```") else LINK.sub(adapt_link_to_handbook, part)
+            for part in parts
         )
 
     def write_document_pages(self, generated: Sequence[Path]) -> None:
         """Write the pages of the documents. The first page gets the tables of contents of the site,
         which also list the pages at the paths `generated`."""
         for path in sorted(self.documents):
-            text = self.adapt_links(path, (ROOT / path).read_text(encoding="utf-8"))
+            text = self.adapt_links_to_handbook(path, (ROOT / path).read_text(encoding="utf-8"))
             if path == HOME:
-                text += "".join(make_tables_of_contents(text, generated))
+                text += "".join(make_handbook_contents(text, generated))
             self.write_site_page(get_document_page(path), text)
 
     def write_file_pages(self) -> None:
@@ -227,8 +228,8 @@ class Handbook:
         """Write the page with the help of each command; return the path of the page."""
         page = Path("reference/commands.md")
         text = "# Commands\n\nEach command of `kmarkers`, as its `--help` prints it.\n"
-        for name in COMMAND.findall(read_command_help()):
-            text += f"\n## {name}\n\n```none\n{read_command_help(*name.split())}\n```\n"
+        for name in COMMAND.findall(capture_command_help()):
+            text += f"\n## {name}\n\n```none\n{capture_command_help(*name.split())}\n```\n"
         self.write_site_page(page, text)
         return page
 
@@ -241,7 +242,7 @@ def quote_header_manual(header: Path) -> str:
     return "::\n\n" + "".join(f"   {line}".rstrip() + "\n" for line in lines) if lines else ""
 
 
-def read_command_help(*words: str) -> str:
+def capture_command_help(*words: str) -> str:
     """Return the output of --help of kmarkers, or of its command that `words` name."""
     program = ROOT / "scripts" / "kmarkers"
     done = capture_output([sys.executable, program, *words, "--help"], ROOT, {"COLUMNS": "96"})
@@ -250,7 +251,7 @@ def read_command_help(*words: str) -> str:
     return done.stdout.rstrip()
 
 
-def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
+def make_handbook_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
     """Yield a hidden table of contents for each section of `text`, the text of the first page. The
     table lists the pages to which the section links. The table of the section Reference also lists
     the pages `generated`."""

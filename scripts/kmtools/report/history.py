@@ -76,7 +76,9 @@ def load_history(folder: Path, margin: float) -> History:
     refused.update(found.refused)
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
-        raise UnableError(f"{folder}: no run in this folder can be used{format_refusals(refused)}")
+        raise UnableError(
+            f"{folder}: no run in this folder can be used{format_refused_runs(refused)}"
+        )
     left_out, odd = comparison_key.find_incomparable_rows(
         found.entries, comparison_key.select_newest_rows(found.entries), "the newest run"
     )
@@ -99,7 +101,7 @@ def load_history(folder: Path, margin: float) -> History:
     return History(names, dates, rows, shifts, refused, left_out, poor, lines)
 
 
-def format_refusals(refused: dict[str, str]) -> str:
+def format_refused_runs(refused: dict[str, str]) -> str:
     """Return lines with the name and the reason of each refused run: at most MOST_REFUSALS runs,
     then the number of further refused runs."""
     lines = [f"{name}: {why}" for name, why in sorted(refused.items())]

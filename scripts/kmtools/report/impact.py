@@ -58,7 +58,9 @@ def compute_percent_of_call(added: Estimate, call: Estimate) -> Estimate:
     return Estimate(percent, 100.0 * error)
 
 
-def compute_share_from_branches(memory: Estimate, l1_hit: Estimate, call: Estimate) -> Estimate:
+def compute_marker_share_from_branches(
+    memory: Estimate, l1_hit: Estimate, call: Estimate
+) -> Estimate:
     """Return the cost of MARKERS_IN_CALL markers in percent of `call`, the time of a call. The cost
     of one marker is computed as `memory`, the cost of a branch on a variable in memory, minus
     `l1_hit`, the cost of a branch on a variable in the first-level cache."""
@@ -68,7 +70,7 @@ def compute_share_from_branches(memory: Estimate, l1_hit: Estimate, call: Estima
     )
 
 
-def compute_published_share() -> Estimate:
+def compute_published_marker_share() -> Estimate:
     """Return the published share of two markers in a system call, in percent, recomputed from the
     published times and their standard deviations."""
     parts: dict[tuple[str, str], Estimate] = {}
@@ -83,7 +85,9 @@ def compute_published_share() -> Estimate:
             clock = Estimate(float(words[words.index("read") + 1]), float(words[-1]))
     branch = "cold-branch-repeat"
     call = parts[f"{CALL}-repeat", "no-syscall-trace"] - clock
-    return compute_share_from_branches(parts[branch, "memory"], parts[branch, "l1-hit"], call)
+    return compute_marker_share_from_branches(
+        parts[branch, "memory"], parts[branch, "l1-hit"], call
+    )
 
 
 def make_symmetric_estimate(value: float, lo: float, hi: float) -> Estimate:
@@ -97,7 +101,7 @@ def parse_added_cost(entry: dict[str, Any]) -> Estimate:
     return make_symmetric_estimate(entry["delta"], entry["delta_ci_lo"], entry["delta_ci_hi"])
 
 
-def parse_median(entry: dict[str, Any]) -> Estimate:
+def parse_median_cost(entry: dict[str, Any]) -> Estimate:
     """Return the median cost of a variant, from its entry in summary.json."""
     return make_symmetric_estimate(entry["median"], entry["ci_lo"], entry["ci_hi"])
 
@@ -117,7 +121,11 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
         if plain is None:
             continue
         clock = rows.get((tier, kernel, CALL, "clock"))
-        call = parse_median(plain) - parse_median(clock) if clock else parse_median(plain)
+        call = (
+            parse_median_cost(plain) - parse_median_cost(clock)
+            if clock
+            else parse_median_cost(plain)
+        )
         if call.value <= 0:
             continue
         for benchmark in BRANCHES:
@@ -128,7 +136,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
                     tier,
                     kernel,
                     f"computed from {benchmark}",
-                    compute_share_from_branches(
+                    compute_marker_share_from_branches(
                         parse_added_cost(memory), parse_added_cost(l1_hit), call
                     ),
                 )
@@ -149,7 +157,7 @@ def render_impact_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     found = list(compute_marker_shares(entries))
     if not found:
         return
-    then = compute_published_share()
+    then = compute_published_marker_share()
     yield "## Two markers in a system call under memory pressure"
     yield ""
     yield "In percent of getppid. What the parts of this table mean is in"

@@ -22,7 +22,7 @@ BENCHMARK, MARKER, KPROBE = "marker-enabled", "varargs-probe-copies-data", "kpro
 TITLE = "A kprobe on the probe of a marker"
 
 
-def compute_published_ratio() -> float:
+def compute_published_kprobe_ratio() -> float:
     """Return the published cost of the kprobe as a multiple of the cost of the marker, recomputed
     from the published totals."""
     rows = read_csv_table(PUBLISHED)
@@ -51,7 +51,7 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     found = list(compute_kprobe_ratios(entries))
     if not found:
         return []
-    ratio = compute_published_ratio()
+    ratio = compute_published_kprobe_ratio()
     then = f"In 2006, on a Pentium 4, the kprobe added {ratio:.0f} times the marker's cycles."
     now = [
         f"Here, {entry['tier']}, kernel {entry['kernel']}: {ratio:.1f} times the marker's"

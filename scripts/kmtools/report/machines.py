@@ -91,7 +91,7 @@ class Fleet:
         ]
 
 
-def make_machine(name: str, env: Mapping[str, Any]) -> Machine:
+def make_machine_of_run(name: str, env: Mapping[str, Any]) -> Machine:
     """Return the machine of a run from its env.json."""
     cpu = (env.get("machine") or {}).get("cpu") or {}
     kernel = (env.get("kernel") or {}).get("release")
@@ -116,10 +116,10 @@ def find_run_folders(folder: Path) -> RunFolders:
     require_run_folder(folder)
     paths, refusals, unreadable = {}, {}, {}
 
-    def record_error(error: OSError) -> None:
+    def record_unreadable_path(error: OSError) -> None:
         unreadable[str(Path(error.filename).relative_to(folder))] = explain_error(error)
 
-    for path, folders, files in os.walk(folder, onerror=record_error):
+    for path, folders, files in os.walk(folder, onerror=record_unreadable_path):
         folders.sort()
         name = str(Path(path).relative_to(folder))
         if "env.json" in files:
@@ -144,10 +144,10 @@ def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) 
     on this machine divided by the median cost of the same baseline in the machine's group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
-    apart = comparison_key.find_keys_in_several_kernels(loaded.entries)
+    apart = comparison_key.find_row_keys_in_several_kernels(loaded.entries)
     for run, row in loaded.entries:
         if row.kind == WHOLE:
-            key = comparison_key.make_series_key((run, row), apart)
+            key = comparison_key.make_row_and_kernel_key((run, row), apart)
             whole[group_of[run], *key][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
     for costs in whole.values():
@@ -168,7 +168,7 @@ def load_fleet(
     found, machines, refused = LoadedRows(), {}, dict(runs.unreadable)
     for name, path in runs.paths.items():
         try:
-            machines[name] = make_machine(name, read_env(path / "env.json"))
+            machines[name] = make_machine_of_run(name, read_env(path / "env.json"))
             found.add_run_rows(name, path)
         except FailedError as error:
             refused[name] = str(error)
@@ -195,7 +195,7 @@ def load_fleet(
     return Fleet(machines, found, dead, find_slow_machines(found, groups), largest, left_out)
 
 
-def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
+def merge_runs_of_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
     """Merge the runs of each group, except runs of slow machines, into one run to compare. The
     first returned run is the reference of the comparison: the run of the group whose name contains
     `against`, or of the largest group if `against` is None."""
@@ -212,7 +212,7 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
     for name in names:
         members = set(fleet.groups[name]) - set(fleet.slow)
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
-        kept, note = drop_poor_rows(entries)
+        kept, note = drop_poorly_graded_rows(entries)
         odd = [one for one in fleet.left_out if one[0][0] in members]
         notes = map(escape_unprintable_chars, comparison_key.describe_left_out_rows(odd))
         rows.append(
@@ -226,15 +226,17 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
     return rows
 
 
-def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+def drop_poorly_graded_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """Leave out each row with a poor grade, provided that another machine of the group has the same
     row, in the same kernel if a run has the row in several kernels, without a poor grade. Return
     the kept rows, and a note with the number of machines whose rows are left out."""
-    apart = comparison_key.find_keys_in_several_kernels(entries)
-    good = {comparison_key.make_series_key(one, apart) for one in entries if not one[1].poor}
+    apart = comparison_key.find_row_keys_in_several_kernels(entries)
+    good = {
+        comparison_key.make_row_and_kernel_key(one, apart) for one in entries if not one[1].poor
+    }
     kept, left = [], set()
     for entry in entries:
-        if entry[1].poor and comparison_key.make_series_key(entry, apart) in good:
+        if entry[1].poor and comparison_key.make_row_and_kernel_key(entry, apart) in good:
             left.add(entry[0])
         else:
             kept.append(entry)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.published import PublishedNumber, read_ancestors
+from kmtools.analyse.published import PublishedNumber, read_published_ancestors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import (
     DIFFERS,
@@ -90,7 +90,7 @@ def convert_added_cost_to_core_cycles(result: Result) -> tuple[float, Interval, 
     return result.delta * scale, ends, CORE if result.core else result.unit
 
 
-def make_unmeasured_cost(place: str, short: str, reason: str, published: str) -> MarkerCost:
+def make_unmeasured_marker_cost(place: str, short: str, reason: str, published: str) -> MarkerCost:
     """Return the MarkerCost for code that the run did not measure, such as cold code; `reason` says
     why not."""
     return MarkerCost(place, short, None, None, "", "", reason, published)
@@ -212,7 +212,7 @@ def find_hot_loop_cost(
             return convert_to_marker_cost(cost, place, words, how, published)
     result = results.get(("empty-loop", MARKER))
     if result is None or not has_added_cost(result):
-        return make_unmeasured_cost(
+        return make_unmeasured_marker_cost(
             place, words, "this run has neither density-full nor empty-loop", published
         )
     how = "one marker in an empty loop, where it may hide in idle slots (empty-loop)"
@@ -229,7 +229,7 @@ def find_cold_code_cost(sites: Mapping[Key, SiteCost]) -> MarkerCost:
             level = LEVELS[benchmark.rpartition("-")[2]]
             how = f"one more site in code that comes {level} ({benchmark})"
             return convert_to_marker_cost(cost, place, words, how, then)
-    return make_unmeasured_cost(place, words, "this run has no cold-icache-*", then)
+    return make_unmeasured_marker_cost(place, words, "this run has no cold-icache-*", then)
 
 
 def find_cold_data_cost(results: Mapping[Key, Result], published: str) -> MarkerCost:
@@ -238,7 +238,7 @@ def find_cold_data_cost(results: Mapping[Key, Result], published: str) -> Marker
     place, words = "Beside cold data", "beside cold data"
     result, memory = (results.get(("cold-branch", variant)) for variant in ("jump", "memory"))
     if result is None or not has_added_cost(result):
-        return make_unmeasured_cost(place, words, "this run has no cold-branch", published)
+        return make_unmeasured_marker_cost(place, words, "this run has no cold-branch", published)
     how = "a branch that reads no data (cold-branch)"
     if memory is not None and has_added_cost(memory):
         value, _, unit = convert_added_cost_to_core_cycles(memory)
@@ -268,10 +268,10 @@ def find_system_call_cost(results: Mapping[Key, Result], published: str) -> Mark
             return MarkerCost(
                 where, words, value, ends, PERCENT, result.verdict, how, published, result.note
             )
-    return make_unmeasured_cost(place, words, "this run has no getppid-quiet", published)
+    return make_unmeasured_marker_cost(place, words, "this run has no getppid-quiet", published)
 
 
-def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
+def find_best_real_cpu_tier(results: Sequence[Result]) -> tuple[str, str] | None:
     """Return the name and the kernel of the best tier whose results are
     in cycles of a real CPU; None if there is no such tier."""
     known = {
@@ -283,17 +283,17 @@ def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
 def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[MarkerCost]:
     """Return the costs of a dormant marker in each kind of code, from the best tier (measurement
     environment) of a run; no costs if no tier has cycles of a real CPU."""
-    if (tier := find_best_tier(results)) is None:
+    if (tier := find_best_real_cpu_tier(results)) is None:
         return []
     own = index_results_by_variant(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
-    old = read_ancestors()
+    old = read_published_ancestors()
     loaded, value = "with a variable", "with an immediate value"
     then = describe_published_costs(
         old, "empty-loop", {"marker-generic": loaded, "marker-immediate": value}
     )
     data = describe_published_costs(old, "cold-branch", {"memory": loaded, "immediate": value})
-    share = impact.compute_published_share()
+    share = impact.compute_published_marker_share()
     call = (
         f"2008, Pentium 4: {share.value:.2f} ± {share.half:.2f} % computed, under memory pressure"
     )
@@ -359,7 +359,7 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
 
 
-def describe_caveats(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]:
+def describe_cost_caveats(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]:
     """Return sentences that say why verdicts of costs are withheld, and sentences with the caveats
     of verdicts; each sentence names the kinds of code to which it applies."""
     withheld: dict[str, list[str]] = {}

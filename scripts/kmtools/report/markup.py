@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from kmtools.base.text import replace_forbidden_chars, use_minus_signs
+from kmtools.base.text import replace_chars_forbidden_in_html, use_minus_signs
 
 # Maximum length of a figure's description for screen readers, in characters.
 LONGEST_DESCRIPTION = 280
@@ -34,7 +34,7 @@ RowGroup = tuple[str, Iterable[Sequence[str]]]
 def escape_html(value: object) -> str:
     """Escape a value for HTML; None and "" become a dash."""
     return html.escape(
-        replace_forbidden_chars("\N{EN DASH}" if value in (None, "") else str(value))
+        replace_chars_forbidden_in_html("\N{EN DASH}" if value in (None, "") else str(value))
     )
 
 

@@ -118,13 +118,13 @@ def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) ->
     of the tier in which the costs were measured, and one figure; then the caveats and the table of
     the costs."""
     found = marker_cost.find_marker_costs(run.results, run.sites)
-    best = marker_cost.find_best_tier(run.results)
+    best = marker_cost.find_best_real_cpu_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
     sentence = marker_cost.describe_marker_costs(found).replace(" %", UNBROKEN_PERCENT)
     parts = [f'<p class="answer">{escape_html(sentence)}</p>']
     withheld, caveats = [
         [f'<p class="limits">{escape_html(use_minus_signs(line))}</p>' for line in lines]
-        for lines in marker_cost.describe_caveats(found)
+        for lines in marker_cost.describe_cost_caveats(found)
     ]
     parts += withheld
     old = next((one.then for one in found if one.place == "In hot code"), "")
@@ -138,7 +138,7 @@ def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) ->
     return "\n".join([*parts, render_marker_cost_table_html(found)])
 
 
-def render_unrepeated_numbers_html() -> str:
+def render_unrepeated_published_numbers_html() -> str:
     """Return a collapsed table of the published numbers that no benchmark repeats, with the
     reasons."""
     cells = [
@@ -185,7 +185,7 @@ def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Resul
     return render_section_html(
         "excluded",
         "What was left out",
-        [f"<ul>{lines}</ul>", render_unrepeated_numbers_html()],
+        [f"<ul>{lines}</ul>", render_unrepeated_published_numbers_html()],
     )
 
 
@@ -248,12 +248,12 @@ def render_report_page(run: Page) -> str:
     opening = render_first_screen_html(run, graded)
     parts = [
         *(
-            sections.render_kind_section_html(run, kind)
+            sections.render_result_kind_section_html(run, kind)
             for kind in (result_kinds.DORMANT, result_kinds.COLD, result_kinds.ENABLED)
         ),
         sections.render_switching_section_html(run),
         sections.render_published_section_html(run),
-        sections.render_kind_section_html(run, result_kinds.OTHER),
+        sections.render_result_kind_section_html(run, result_kinds.OTHER),
         render_section_html("reading", "How to read it", [HOW_TO_READ]),
         render_excluded_section_html(run.env, run.results),
         render_conditions_section_html(run.env, graded),
@@ -287,7 +287,7 @@ def write_report_page(
     directory = path / "figures"
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
-    if library.find_drawing_fault():
+    if library.find_matplotlib_fault():
         text = render_report_page(Page(env, results, switches, sites))
     else:
         text, files = render_page_with_figures(env, results, switches, sites)
@@ -305,7 +305,7 @@ def render_page_with_figures(
     sites: Sequence[SiteCost],
 ) -> tuple[str, dict[str, bytes]]:
     """Return the page with its figures, and the content of each figure file by name."""
-    canvas = library.import_canvas()
+    canvas = library.import_canvas_module()
     with start_workers() as several:
         run = Page(
             env, results, switches, sites, several.defer_drawing(canvas.render_part_as_inline_svg)

@@ -111,7 +111,7 @@ def find_probe_state(benchmark: str, variant: str) -> str | None:
     return None
 
 
-def list_mechanisms(
+def list_measured_mechanisms(
     summary: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], str, str, Sequence[Any]]]:
     """Yield, for each mechanism of instrumentation: its entry in summary.json, its state (dormant
@@ -144,7 +144,7 @@ def compute_mechanism_costs(
     lowest first. Mechanisms without an interval, or without the noise floor that an upper limit
     needs, are left out."""
     ns, found = compute_ns_per_tick(env), []
-    for entry, state, name, ends in list_mechanisms(summary):
+    for entry, state, name, ends in list_measured_mechanisms(summary):
         speed = ns.get((entry["tier"], entry["kernel"]))
         if speed is None or any(end is None for end in ends) or ends[2] <= 0:
             continue
@@ -216,7 +216,7 @@ def format_cost_table(costs: Sequence[MechanismCost], rate: float) -> list[str]:
     return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
-def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
+def explain_rate_columns(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return the meaning of the columns of the tables, as one paragraph."""
     text = (
         "An event is one execution of an instrumented place in the code. ns/event: CPU time that"
@@ -239,7 +239,7 @@ def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
             "no tier of this run timed a mechanism on a real CPU, or all numbers are too poor for a"
             " verdict"
         )
-    lines = [*wrap_line(explain_columns(costs, rate), get_terminal_width()), ""]
+    lines = [*wrap_line(explain_rate_columns(costs, rate), get_terminal_width()), ""]
     for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in costs):
         own = [cost for cost in costs if (cost.tier, cost.kernel) == (tier, kernel)]
         lines += [

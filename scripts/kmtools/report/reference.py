@@ -78,7 +78,9 @@ def require_no_private_data(env: dict[str, Any]) -> None:
             raise RunError(f"env.json holds a name or a path of this machine: {text}")
 
 
-def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
+def render_dormant_cost_table(
+    results: Sequence[Result], costs: Sequence[SiteCost]
+) -> Iterator[str]:
     """Yield the lines of the table of added costs on a real CPU: the cost of one more dormant site
     of each flavour, and the costs in DORMANT_BENCHMARKS."""
     own = [
@@ -148,7 +150,7 @@ def render_count_table(results: Sequence[Result]) -> Iterator[str]:
     yield ""
 
 
-def describe_conditions(env: dict[str, Any]) -> Iterator[str]:
+def describe_run_conditions(env: dict[str, Any]) -> Iterator[str]:
     """Yield sentences with the machine, the kernel and the sources of the run."""
     machine, source = env["machine"], env["source"]
     cpu = machine["cpu"]
@@ -160,12 +162,14 @@ def describe_conditions(env: dict[str, Any]) -> Iterator[str]:
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
 
 
-def render_readme(env: dict[str, Any], summary: dict[str, Any], figures: Sequence[str]) -> str:
+def render_reference_readme(
+    env: dict[str, Any], summary: dict[str, Any], figures: Sequence[str]
+) -> str:
     """Return the README.md of the reference run, which shows the figures named in `figures`."""
-    results, costs = summary_json.parse_results(summary)
+    results, costs = summary_json.parse_summary_results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
     lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
-    lines += [*describe_conditions(env), ""]
+    lines += [*describe_run_conditions(env), ""]
     lines += ["Every row is in [summary.json](summary.json), and every window in samples.csv.gz."]
     lines += ["[benchmarking.md](../../Documentation/benchmarking.md) tells how they are measured."]
     lines += ["Numbers of different tiers are not to be compared.", ""]
@@ -175,7 +179,7 @@ def render_readme(env: dict[str, Any], summary: dict[str, Any], figures: Sequenc
     ]
     for name in figures:
         lines += [f"![{FIGURES[name]}]({name}.svg)", ""]
-    lines += render_dormant_table(results, costs)
+    lines += render_dormant_cost_table(results, costs)
     lines += render_count_table(results)
     lines += kproberatio.render_kprobe_section(summary["results"])
     lines += impact.render_impact_section(summary["results"] + summary["switching"])
@@ -200,7 +204,7 @@ def list_reference_figures(run: Path) -> list[str]:
     return [name for name in FIGURES if (run / "figures" / f"{name}.svg").is_file()]
 
 
-def copy_figures(run: Path, out: Path) -> list[str]:
+def copy_reference_figures(run: Path, out: Path) -> list[str]:
     """Replace the figures in `out` by the figures in FIGURES that `run` has; return the names of
     the copied figures."""
     for name in FIGURES:
@@ -238,7 +242,7 @@ def write_reference_run(run: Path, out: Path) -> None:
             raise RunError(f"{needed} is missing; run `scripts/kmarkers report {run}`")
     packed, stored = compress_samples(run), estimates.load_estimates(run)
     try:
-        text = render_readme(env, summary, list_reference_figures(run))
+        text = render_reference_readme(env, summary, list_reference_figures(run))
     except KeyError as error:
         raise RunError(f"{run}: env.json lacks {error}") from error
     if env["source"]["dirty"]:
@@ -248,11 +252,12 @@ def write_reference_run(run: Path, out: Path) -> None:
     shutil.copyfile(run / "summary.json", out / "summary.json")
     (out / "samples.csv.gz").write_bytes(packed)
     estimates.write_estimates(out, stored)
-    kept = copy_figures(run, out)
+    kept = copy_reference_figures(run, out)
     (out / "README.md").write_text(text, encoding="utf-8")
     if out.resolve() == REFERENCE.resolve():
         readme = ROOT / "README.md"
         write_file_atomically(
-            readme, summary_json.replace_readme_lines(readme.read_text(encoding="utf-8"), summary)
+            readme,
+            summary_json.replace_readme_result_lines(readme.read_text(encoding="utf-8"), summary),
         )
     print(f"{out}: {len(summary['results'])} results, {len(kept)} figures")

@@ -34,7 +34,7 @@ NUMPY_PACKAGE = "python3-numpy"
 MEDIAN_BENCHMARKS = ("empty-loop", "cold-branch")
 
 
-def has_package(name: str) -> bool:
+def has_python_package(name: str) -> bool:
     """Return True if Python can import a package."""
     return importlib.util.find_spec(name) is not None
 
@@ -50,7 +50,7 @@ def report_run(
     tier (environment of measurement) is reported, and no file is written. `cache` has the samples
     of the run if they are in memory already."""
     env, samples, tiers, cache = _read_run(run, tier, cache)
-    if has_package("numpy"):
+    if has_python_package("numpy"):
         _write_and_print_results(run, env, samples, tiers, tier, figures, cache)
         return True
     shown = [sample for sample in samples if sample.benchmark in MEDIAN_BENCHMARKS]
@@ -76,7 +76,7 @@ def render_tables(
     If there are patterns, only benchmarks that match a pattern are included. By default, tiers with
     ticks of an emulator are left out. They are included if `tier`, `patterns` or `emulated_ticks`
     is given, or if the run has no other tiers."""
-    if not has_package("numpy"):
+    if not has_python_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
         chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
         if not chosen:
@@ -88,7 +88,7 @@ def render_tables(
     from kmtools.report import sitetable, summary_json, switchtable, table  # noqa: PLC0415
 
     summary = read_summary(run)
-    results, sites = summary_json.parse_results(summary)
+    results, sites = summary_json.parse_summary_results(summary)
     switches = summary_json.parse_switch_points(summary)
     units = {(e.tier, e.unit) for e in results} | {(e.tier, e.unit) for e in switches}
     emulated = {one for one, unit in units if unit == rundir.UNIT_EMULATED}
@@ -161,7 +161,7 @@ def make_live_view(tier: str, variants: Sequence[str]) -> LiveView | None:
     """Return the live view, which shows the verdicts on the variants of a tier that match a pattern
     in `variants` (all if it is empty) while the tier is measured; None if numpy is not
     installed."""
-    if not has_package("numpy"):
+    if not has_python_package("numpy"):
         return None
     from kmtools.report.resolving import LiveVerdicts  # noqa: PLC0415
 
@@ -200,18 +200,20 @@ def _write_and_print_results(
     results = figuredata.add_figure_data(grade.withhold_verdicts(env, tiers, rows))
     switches = switching.compute_switching_medians(samples, tiers)
     sites = density.compute_all_site_costs(
-        results, tiers, grade.find_poor_benchmarks(env, tiers, rows)
+        results, tiers, grade.find_poorly_graded_benchmarks(env, tiers, rows)
     )
     made = run / "report.html" if figures and not tier else None
     if not tier:
-        summary.write_summary(run, dict(env), results, published.read_ancestors(), switches, sites)
+        summary.write_summary(
+            run, dict(env), results, published.read_published_ancestors(), switches, sites
+        )
         estimates.write_estimates(run, estimates.compute_estimates(samples, tiers, env, rows))
         if made:
             from kmtools.report import page  # noqa: PLC0415
             from kmtools.report.figures import library  # noqa: PLC0415
 
             page.write_report_page(run, env, results, switches, sites)
-            if why := library.find_drawing_fault():
+            if why := library.find_matplotlib_fault():
                 print(f"report: the page has no figures: {why}", file=sys.stderr)
     graded = grade.grade_tiers(env, tiers, results)
     found = marker_cost.find_marker_costs(results, sites)

@@ -67,7 +67,7 @@ class LiveVerdicts:
         """Update the rows with the samples of a process that has ended. Malformed samples are
         ignored here; the final report refuses them."""
         try:
-            tier = collect.read_raw_tier(self.tier, folder)
+            tier = collect.read_tier_of_raw_folder(self.tier, folder)
             files = [
                 collect.read_checked_samples(path, tier, process)
                 for path in sorted(folder.glob("*.csv"))
@@ -101,15 +101,15 @@ class LiveVerdicts:
         if baseline is None:
             return
         margin = verdicts.find_equivalence_margin(
-            tier.unit, benchmark, stats.compute_median(known[baseline])
+            tier.unit, benchmark, stats.compute_median_slope(known[baseline])
         )
         alpha = location.ERROR_PROBABILITY
         if stopping.LOOKS_KEY in tier.env:
-            alpha = stopping.get_look_error_probability(
+            alpha = stopping.get_interim_error_probability(
                 len({slope.process for slope in known[baseline]})
             )
         clone = baseline + CLONE_SUFFIX
-        step = verdicts.choose_coarser_resolution(steps, clone, baseline)
+        step = verdicts.choose_coarser_clock_resolution(steps, clone, baseline)
         noise = verdicts.estimate_difference(known[clone], known[baseline], tier.exact, step, alpha)
         group = verdicts.BenchmarkGroup(
             tier, benchmark, {}, known, baseline, margin, noise, steps, None, alpha

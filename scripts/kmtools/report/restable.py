@@ -29,13 +29,13 @@ from kmtools.report.table import (
     format_core_cycles,
     format_result_interval,
     format_result_value,
-    make_group_header,
+    make_benchmark_header,
     number_long_notes,
 )
 
 # Block characters: bars of eight heights.
 BARS = "".join(map(chr, range(0x2581, 0x2589)))
-# The text that draw_layout_bars() puts between the smallest and the largest cost.
+# The text that draw_layout_cost_bars() puts between the smallest and the largest cost.
 BETWEEN = "\N{HORIZONTAL ELLIPSIS}"
 
 # A column of a table: heading, kind (see CLASSES in markup.py), and function that makes a cell. The
@@ -43,7 +43,7 @@ BETWEEN = "\N{HORIZONTAL ELLIPSIS}"
 Column = tuple[str, str, Callable[[Result], str]]
 
 
-def format_flagged_windows(result: Result) -> str:
+def format_flagged_window_counts(result: Result) -> str:
     """Return a table cell with the number of a result's flagged windows, and the number with each
     flag."""
     words = ", ".join(f"{count} {word}" for word, count in result.flags.items())
@@ -58,7 +58,7 @@ def format_emulated_cost(result: Result) -> str:
     return format_number_html("-" if result.delta is None else words)
 
 
-def choose_columns(rows: Sequence[Result]) -> list[Column]:
+def choose_result_columns(rows: Sequence[Result]) -> list[Column]:
     """Return the columns of a tier's table, without columns whose cells would all be equal."""
     exact, timed = rows[0].unit == UNIT_INSTRUCTIONS, rows[0].unit in (UNIT_TSC, UNIT_GUEST)
     columns: list[Column] = [
@@ -86,7 +86,7 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
     if len({r.n for r in rows}) > 1:
         columns.append(("blocks", "n", lambda r: str(r.n)))
     if any(r.flagged for r in rows):
-        columns.append(("windows flagged", "n", format_flagged_windows))
+        columns.append(("windows flagged", "n", format_flagged_window_counts))
     return columns
 
 
@@ -112,10 +112,10 @@ def render_results_html(rows: Sequence[Result]) -> str:
     notes."""
     if not rows:
         return ""
-    columns, notes = choose_columns(rows), number_long_notes(rows)
+    columns, notes = choose_result_columns(rows), number_long_notes(rows)
     groups = [
         (
-            make_group_header(group[0]),
+            make_benchmark_header(group[0]),
             [
                 [*(cell(r) for _, _, cell in columns), render_result_verdict_html(r, notes)]
                 for r in group
@@ -138,7 +138,7 @@ def render_results_html(rows: Sequence[Result]) -> str:
     )
 
 
-def draw_layout_bars(costs_by_offset: Mapping[int, float], least_range: float) -> str:
+def draw_layout_cost_bars(costs_by_offset: Mapping[int, float], least_range: float) -> str:
     """Return a bar (a block character) for the cost at each offset in a cache line, then the
     smallest and the largest cost. A bar of full height stands for the range of the costs, or for
     `least_range` if the range is smaller."""
@@ -150,14 +150,16 @@ def draw_layout_bars(costs_by_offset: Mapping[int, float], least_range: float) -
     return f"{bars} {escape_html(use_minus_signs(ends))}"
 
 
-def make_block_row(result: Result) -> list[str]:
+def make_block_spread_row(result: Result) -> list[str]:
     """Return a table row: the variant, the quantiles of its cost over the blocks, and its added
     cost at each offset of the loop in a cache line."""
-    values = stats.convert_to_floats(result.slopes)
+    values = stats.convert_slopes_to_floats(result.slopes)
     spread = [format_amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
     medians = stats.compute_layout_medians(result.deltas)
     places = {compute_offset_in_cache_line(layout): value for layout, value in medians.items()}
-    drawn = draw_layout_bars(places, result.margin or 0.0) if places else format_number_html("-")
+    drawn = (
+        draw_layout_cost_bars(places, result.margin or 0.0) if places else format_number_html("-")
+    )
     return [
         escape_html(result.variant),
         "\N{EN SPACE}".join(map(format_number_html, spread)),
@@ -165,7 +167,7 @@ def make_block_row(result: Result) -> list[str]:
     ]
 
 
-def render_blocks_html(rows: Sequence[Result]) -> str:
+def render_block_spread_html(rows: Sequence[Result]) -> str:
     """Return the table of the spread of costs over the blocks, and of added costs by code
     layout."""
     known = [row for row in rows if row.slopes]
@@ -174,14 +176,14 @@ def render_blocks_html(rows: Sequence[Result]) -> str:
     heads = ["variant", "5 %, 50 %, 95 % of the blocks, and the slowest"]
     heads.append("added cost by the offset of the loop in a cache line")
     groups = [
-        (group[0].benchmark, [make_block_row(row) for row in group])
+        (group[0].benchmark, [make_block_spread_row(row) for row in group])
         for group in result_kinds.group_results_by_benchmark(known)
     ]
     caption = f"{known[0].tier}: blocks and code layouts, {known[0].unit} per operation"
     return render_grouped_table_html(caption, heads, groups, "tnn")
 
 
-def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
+def render_hardware_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
     """Return the table with the number of hardware events in one loop pass of each variant; "" if
     no events were counted. `counted` has these numbers by benchmark, variant and event."""
     known = {(benchmark, variant) for benchmark, variant, _ in counted}
@@ -191,7 +193,7 @@ def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -
     own = {row.benchmark for row in rows}
     names = list(dict.fromkeys(name for benchmark, _, name in counted if benchmark in own))
 
-    def make_event_cells(row: Result) -> list[str]:
+    def make_hardware_event_cells(row: Result) -> list[str]:
         found = [counted.get((row.benchmark, row.variant, name)) for name in names]
         return [
             format_number_html(format_amount(one[0])) + (" (scaled)" if one[1] < 1 else "")
@@ -201,7 +203,10 @@ def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -
         ]
 
     groups = [
-        (group[0].benchmark, [[escape_html(row.variant), *make_event_cells(row)] for row in group])
+        (
+            group[0].benchmark,
+            [[escape_html(row.variant), *make_hardware_event_cells(row)] for row in group],
+        )
         for group in result_kinds.group_results_by_benchmark(rows)
     ]
     scaled = "scaled where the counter ran for a part of the time"
@@ -209,7 +214,7 @@ def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -
     return render_grouped_table_html(caption, ["variant", *names], groups, "t" + "n" * len(names))
 
 
-def render_sites_html(costs: Sequence[SiteCost]) -> str:
+def render_site_costs_html(costs: Sequence[SiteCost]) -> str:
     """Return the table of the cost of one more dormant site."""
     groups: dict[str, list[SiteCost]] = {}
     for cost in costs:
@@ -225,9 +230,9 @@ def render_sites_html(costs: Sequence[SiteCost]) -> str:
     )
 
 
-def render_limits_html(points: Sequence[SwitchPoint]) -> str:
+def render_switching_limits_html(points: Sequence[SwitchPoint]) -> str:
     """Return the table of the limits for switching times."""
-    heads, rows = switchtable.make_limit_rows(points)
+    heads, rows = switchtable.make_switching_limit_rows(points)
     looks = [{"kept": "equivalent", BROKEN: "slower"}.get(row[-1], UNRESOLVED) for row in rows]
     cells = [
         [*map(escape_html, row[:-1]), f'<span class="{look}">{escape_html(row[-1])}</span>']
@@ -240,12 +245,12 @@ def render_limits_html(points: Sequence[SwitchPoint]) -> str:
     )
 
 
-def render_switches_html(points: Sequence[SwitchPoint]) -> str:
+def render_switch_times_html(points: Sequence[SwitchPoint]) -> str:
     """Return the tables about switching many sites: whole times, times of the parts of a batch, and
     interruptions of another CPU, which executes none of the sites."""
     parts = []
     for title, benchmark, make in switchtable.TABLES:
-        if make is switchtable.make_limit_rows:
+        if make is switchtable.make_switching_limit_rows:
             continue
         heads, rows = make(points)
         if rows:

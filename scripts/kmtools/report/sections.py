@@ -27,7 +27,7 @@ from kmtools.report.markup import (
     render_section_html,
     render_table_html,
 )
-from kmtools.report.sheets import TITLES, Run, describe_part, drop_site_benchmarks
+from kmtools.report.sheets import TITLES, Run, describe_figure_part, drop_site_cost_results
 from kmtools.report.table import format_amount
 
 # What is measured in each tier (measurement environment).
@@ -79,10 +79,10 @@ def render_panel_html(page: Page, panel: Panel) -> str:
     title = f"<h4>{escape_html(panel.title)}</h4>"
     if not panel.rows:
         return f"{title}<p class='soft'>{escape_html(use_minus_signs(panel.remark))}</p>"
-    return title + render_figure_html(page.draw, panel, describe_part(panel), panel.remark)
+    return title + render_figure_html(page.draw, panel, describe_figure_part(panel), panel.remark)
 
 
-def render_tables_html(
+def render_tier_tables_html(
     results: Sequence[Result],
     costs: Sequence[SiteCost],
     tier: Tier,
@@ -90,19 +90,21 @@ def render_tables_html(
 ) -> str:
     """Return the tables of a tier; the tables are collapsed, except
     tables of exact counts, which have no figure."""
-    timed = "" if tier.emulated else restable.render_blocks_html(results)
+    timed = "" if tier.emulated else restable.render_block_spread_html(results)
     # Emulated ticks cannot measure the cost of one more site: leave out the benchmarks for this
     # cost.
     ticks = tier.emulated and not tier.exact
-    shown = drop_site_benchmarks(results) if ticks else results
-    numbers = restable.render_sites_html(costs) + restable.render_results_html(shown)
+    shown = drop_site_cost_results(results) if ticks else results
+    numbers = restable.render_site_costs_html(costs) + restable.render_results_html(shown)
     if tier.exact:
         return numbers
     return "".join(
         (
             render_folded_html("All numbers", numbers, removable=True),
             render_folded_html("Blocks and code layouts", timed, removable=True),
-            render_folded_html("Hardware counters", restable.render_events_html(results, counted)),
+            render_folded_html(
+                "Hardware counters", restable.render_hardware_events_html(results, counted)
+            ),
         )
     )
 
@@ -125,7 +127,7 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
             render_panel_html(page, one)
             for one in ([] if tier.exact else page.make_panels(kind, tier))
         ),
-        render_tables_html(own, costs, tier, page.parse_tier_counted_events(tier)),
+        render_tier_tables_html(own, costs, tier, page.parse_tier_counted_events(tier)),
         "</div>",
     ]
     return "\n".join(parts)
@@ -134,11 +136,11 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
 def describe_variant_verdict_counts(results: Sequence[Result]) -> str:
     """Return a sentence with the number of variants that have each verdict; "" without variants.
     Benchmarks that give the cost of one more site are left out."""
-    words = panels.describe_verdict_counts(drop_site_benchmarks(results))
+    words = panels.describe_verdict_counts(drop_site_cost_results(results))
     return f"Variants: {words}." if words else ""
 
 
-def render_kind_section_html(page: Page, kind: str) -> str:
+def render_result_kind_section_html(page: Page, kind: str) -> str:
     """Return the section about a kind of results, with a part for each tier; the parts of emulated
     tiers are collapsed."""
     parts = [f"<p>{KIND_INTRODUCTIONS[kind]}</p>"]
@@ -153,12 +155,12 @@ def render_kind_section_html(page: Page, kind: str) -> str:
 
 def render_switching_html(page: Page, tier: Tier) -> str:
     """Return the part about switching many sites in one tier."""
-    points = switching.select_points_of_tier(page.switches, tier.tier, tier.kernel)
+    points = switching.select_switch_points_of_tier(page.switches, tier.tier, tier.kernel)
     if not points:
         return ""
     drawn = [
         f"<h4>{escape_html(chart.title)}</h4>"
-        + render_figure_html(page.draw, chart, describe_part(chart))
+        + render_figure_html(page.draw, chart, describe_figure_part(chart))
         for chart in page.make_charts(tier)
     ]
     emulated = " Emulated: ratios only." if tier.emulated else ""
@@ -169,9 +171,9 @@ def render_switching_html(page: Page, tier: Tier) -> str:
             f"<h3>{escape_html(tier.tier)}, kernel {escape_html(tier.kernel)}</h3>",
             f"<p class='soft'>{escape_html(points[0].unit)}.{emulated}</p>",
             *drawn,
-            restable.render_limits_html(points),
+            restable.render_switching_limits_html(points),
             render_folded_html(
-                "All numbers", restable.render_switches_html(points), removable=True
+                "All numbers", restable.render_switch_times_html(points), removable=True
             ),
             "</div>",
         ]
@@ -223,12 +225,14 @@ def render_published_section_html(page: Page) -> str:
     ]
     for pair in page.make_published_pairs():
         parts.append(f"<h3>{escape_html(pair.title)}</h3>")
-        parts.append(render_figure_html(page.draw, pair, describe_part(pair)))
+        parts.append(render_figure_html(page.draw, pair, describe_figure_part(pair)))
     told = kproberatio.describe_kprobe_ratios(vars(result) for result in page.results)
     if told:
         parts.append(f"<h3>{kproberatio.TITLE}</h3><p>{escape_html(' '.join(told))}</p>")
     cells = [
-        make_published_cells(m, row) for m in thenandnow.sort_machines(found) for row in found[m]
+        make_published_cells(m, row)
+        for m in thenandnow.sort_published_machines(found)
+        for row in found[m]
     ]
     heads = ["published", "machine", "over", "value", "delta stated", "delta recomputed"]
     body = render_table_html(

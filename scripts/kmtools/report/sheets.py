@@ -97,14 +97,17 @@ class Run:
     def make_charts(self, tier: Tier) -> list[Chart]:
         """Return the charts of switching many sites in a tier."""
         return charts.make_switching_charts(
-            switching.select_points_of_tier(self.switches, tier.tier, tier.kernel)
+            switching.select_switch_points_of_tier(self.switches, tier.tier, tier.kernel)
         )
 
     def make_published_pairs(self) -> list[Pair]:
         """Return a pair of panels for each machine with published costs: the published costs, and
         the costs of this run."""
         found = thenandnow.pair_published_costs(self.results, read_published_numbers())
-        return [thenandnow.make_pair(one, found[one]) for one in thenandnow.sort_machines(found)]
+        return [
+            thenandnow.make_panel_pair(one, found[one])
+            for one in thenandnow.sort_published_machines(found)
+        ]
 
     def make_sheets(self) -> dict[str, Sheet]:
         """Return all figures of the run that have at least one part, by name."""
@@ -131,7 +134,7 @@ def make_slug(text: str) -> str:
     return re.sub("[^0-9A-Za-z.]+", "-", text).strip("-")
 
 
-def describe_part(part: Panel | Pair | Chart) -> str:
+def describe_figure_part(part: Panel | Pair | Chart) -> str:
     """Return a description of a part of a figure, for screen readers."""
     if isinstance(part, Pair):
         return f"Published costs of {part.title}, and ours"
@@ -145,14 +148,14 @@ def describe_part(part: Panel | Pair | Chart) -> str:
 def load_run(path: Path) -> Run:
     """Return the run in a folder, from its env.json and summary.json."""
     summary = read_summary(path)
-    results, sites = summary_json.parse_results(summary)
+    results, sites = summary_json.parse_summary_results(summary)
     switches = [
         point for point in summary_json.parse_switch_points(summary) if point.median is not None
     ]
     return Run(read_env(path / "env.json"), results, switches, sites)
 
 
-def drop_site_benchmarks(results: Sequence[Result]) -> list[Result]:
+def drop_site_cost_results(results: Sequence[Result]) -> list[Result]:
     """Remove the results of benchmarks that give the cost of one more site (density.py); return all
     other results."""
     return [r for r in results if not density.has_variants_by_site_count(r.benchmark)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.kept_blocks import parse_blocks_field
+from kmtools.analyse.kept_blocks import parse_kept_blocks_field
 from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import Interval
@@ -53,7 +53,7 @@ def parse_result_entry(entry: Entry) -> Result:
         "flagged": entry["windows_flagged"],
         "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
         "mean": entry.get("delta_mean"),
-        "blocks": parse_blocks_field(entry),
+        "blocks": parse_kept_blocks_field(entry),
         "alpha": math.nan,
         "core": parse_core_cycle_ratio(core) if core else None,
         "resolution": math.nan,
@@ -94,7 +94,7 @@ def parse_site_cost_entry(entry: Entry, core: CoreCycleRatio | None) -> SiteCost
     )
 
 
-def parse_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
+def parse_summary_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
     """Return the results of a run, and the costs of one more site."""
     results = [parse_result_entry(entry) for entry in summary["results"]]
     cores = {(one.tier, one.kernel, one.benchmark): one.core for one in results}
@@ -113,7 +113,7 @@ def parse_switch_points(summary: Entry) -> list[SwitchPoint]:
     points = []
     for entry in summary["switching"]:
         values: dict[str, Any] = {name: entry.get(name) for name in names}
-        values |= {"ci": parse_interval(entry, "ci"), "blocks": parse_blocks_field(entry)}
+        values |= {"ci": parse_interval(entry, "ci"), "blocks": parse_kept_blocks_field(entry)}
         points.append(SwitchPoint(**values))
     return points
 
@@ -128,9 +128,9 @@ def render_marker_cost_table(marker_costs: Sequence[marker_cost.MarkerCost]) -> 
         yield f"| {one.place} | {value} | {span} | {verdict} | {one.then} |"
 
 
-def render_readme_lines(summary: Entry) -> list[str]:
+def render_readme_result_lines(summary: Entry) -> list[str]:
     """Return the lines of README.md about the reference run: a sentence, a figure and a table."""
-    found = marker_cost.find_marker_costs(*parse_results(summary))
+    found = marker_cost.find_marker_costs(*parse_summary_results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
         START,
@@ -143,10 +143,10 @@ def render_readme_lines(summary: Entry) -> list[str]:
     ]
 
 
-def replace_readme_lines(text: str, summary: Entry) -> str:
+def replace_readme_result_lines(text: str, summary: Entry) -> str:
     """Return the text of README.md with its lines about the reference run replaced."""
     head, start, rest = text.partition(START)
     _, end, tail = rest.partition(END)
     if not start or not end:
         raise ValueError(f"README.md lacks {START} or {END}")
-    return head + "\n".join(render_readme_lines(summary)) + tail
+    return head + "\n".join(render_readme_result_lines(summary)) + tail

@@ -15,7 +15,7 @@ from kmtools.analyse.switching import (
     find_switch_point,
 )
 from kmtools.base.text import get_terminal_width, split_wide_table, wrap_line
-from kmtools.report.table import format_amount, format_with_prefix
+from kmtools.report.table import format_amount, format_with_si_prefix
 
 
 def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
@@ -39,7 +39,7 @@ def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], lis
                 find_switch_point(times, SCALING, w, min(most, 10_000)) for w in (way, OUR_METHOD)
             )
             ratio = format_amount(own.median / ours.median) if own and ours and ours.median else ""
-            row = [words, *(format_with_prefix(c.median) if c else "" for c in cells)]
+            row = [words, *(format_with_si_prefix(c.median) if c else "" for c in cells)]
             rows.append([*row, ratio] if most else row)
     return heads, rows
 
@@ -64,7 +64,7 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
     return heads, rows
 
 
-def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
+def make_interruption_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: for each method of switching sites in METHOD_NAMES,
     the longest interruption of another CPU, which executes none of the sites."""
     heads = ["method", "sites", "median gap", "95 %", "switches", "of stop_machine's gap"]
@@ -85,7 +85,7 @@ def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list
     return heads, rows
 
 
-def make_limit_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
+def make_switching_limit_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the limits on switching in this tier (measurement
     environment), and the measured values."""
     rows = [p.make_table_row(points) for p in switching.LIMITS if p.tier == points[0].tier]
@@ -96,8 +96,8 @@ def make_limit_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list
 TABLES = (
     ("time to switch sites", SCALING, make_switch_time_rows),
     ("parts of the time of one batch", SCALING, make_batch_part_rows),
-    ("longest gap of a CPU that executes no site", STALL, make_stall_rows),
-    ("limits on switching", "", make_limit_rows),
+    ("longest gap of a CPU that executes no site", STALL, make_interruption_rows),
+    ("limits on switching", "", make_switching_limit_rows),
 )
 
 
@@ -113,7 +113,7 @@ def make_switch_tables(points: Sequence[SwitchPoint]) -> list[str]:
     """Return all tables as texts for a terminal, grouped by tier and kernel."""
     texts, width = [], get_terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
-        own = switching.select_points_of_tier(points, tier, kernel)
+        own = switching.select_switch_points_of_tier(points, tier, kernel)
         for title, benchmark, make in TABLES:
             heads, rows = make(own)
             if rows:

@@ -44,7 +44,7 @@ def format_amount(value: float | None, signed: bool = False) -> str:
     return text.replace("-0.000", "+0.000" if signed else "0.000")
 
 
-def format_with_prefix(value: float) -> str:
+def format_with_si_prefix(value: float) -> str:
     """Return a number as text, with three significant digits and the prefix k, M or G. A number
     below 1 is rounded to 0 or 1."""
     value = float(f"{value:.3g}")
@@ -144,7 +144,7 @@ def _colour_verdict(line: str, result: Result, colour: bool) -> str:
     return f"{head}\033[{code}m{found}\033[0m{tail}" if found else line
 
 
-def make_group_header(result: Result) -> str:
+def make_benchmark_header(result: Result) -> str:
     """Return a benchmark's name with its baseline, margin and noise floor; these numbers are costs
     of one operation."""
     if result.baseline is None:
@@ -166,7 +166,7 @@ def render_result_table(results: Sequence[Result], width: int, colour: bool) -> 
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
         for _, of_benchmark in groupby(of_tier, lambda r: r.benchmark):
             rows = list(of_benchmark)
-            lines += ["", *wrap_line(make_group_header(rows[0]), width, " ")]
+            lines += ["", *wrap_line(make_benchmark_header(rows[0]), width, " ")]
             if rows[0].core:
                 lines.append(f" {rows[0].core.describe_ratio()}")
             heads, *texts = format_result_lines(rows, width, numbers)

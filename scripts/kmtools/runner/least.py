@@ -35,7 +35,7 @@ HEAD = "test,kernel,results"
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
 # A setting that a guest has only if its suites run in their short form; see
-# ran_short_suites().
+# did_boot_run_short_suites().
 SHORT_SETTING = "KMARKERS_ORDERS"
 # Name prefixes of tests without a minimum in tests/results.csv: their number of results depends on
 # installed tools or on options.
@@ -76,7 +76,7 @@ def require_minimum_result_counts_by_suite(
         require_minimum_result_count(tally, name, kernel)
 
 
-def ran_short_suites(boot: Path) -> bool:
+def did_boot_run_short_suites(boot: Path) -> bool:
     """Return True if vm.json in the output directory of a boot says that suites had their short
     form."""
     described = boot / VM_JSON
@@ -99,7 +99,7 @@ def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     gates = {entry.name for entry in catalogue.load_kernel_entries() if entry.role == "gates"}
     for path in sorted(logs.glob("kernel-*/**/status.log")):
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
-        if not boot or boot[1] not in gates or not ran_short_suites(path.parent):
+        if not boot or boot[1] not in gates or not did_boot_run_short_suites(path.parent):
             continue
         suites = ktap.parse_ktap_by_suite(
             path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -201,7 +201,7 @@ class SuitePool:
         # The state of each suite, in the memory that the two processes share.
         self._states = multiprocessing.get_context("fork").Array("b", [FREE] * len(suites))
 
-    def take_suite(self, is_other_alive: Callable[[], bool]) -> Suite | None:
+    def take_next_suite(self, is_other_alive: Callable[[], bool]) -> Suite | None:
         """Return the next suite that may start, and mark this suite as taken; None if all suites
         are taken. If no suite may start yet, wait. A suite with `after` may start when the suite of
         that name has ended, or when the other process has died."""
@@ -283,7 +283,7 @@ def run_suites_of_pool(
     that `processes` processes need, plus `seconds_outside_pool`, the time of suites outside the
     pool. If `processes` is 0, print no time."""
     total = Tally()
-    while suite := pool.take_suite(is_other_alive):
+    while suite := pool.take_next_suite(is_other_alive):
         left = (
             pool.estimate_seconds_left(suite, processes) + seconds_outside_pool
             if processes
@@ -309,7 +309,7 @@ def run_suites_in_second_process(
     result, sender = fork.Pipe(duplex=False)
     output, said = os.pipe()
 
-    def run_and_send_results() -> None:
+    def run_suites_and_send_tally() -> None:
         parent = multiprocessing.parent_process()
         assert parent
         sys.stdout = os.fdopen(said, "w", buffering=1, encoding="utf-8")
@@ -323,7 +323,7 @@ def run_suites_in_second_process(
     def print_child_output(stop_event: threading.Event) -> None:
         with os.fdopen(output, encoding="utf-8") as lines:
             for line in lines:
-                Line(stdout).print_permanent(line.rstrip("\n"))
+                Line(stdout).print_permanent_line(line.rstrip("\n"))
 
     def wait_for_tally() -> Tally:
         try:
@@ -334,7 +334,7 @@ def run_suites_in_second_process(
         assert isinstance(tally, Tally)
         return tally
 
-    process = fork.Process(target=run_and_send_results)
+    process = fork.Process(target=run_suites_and_send_tally)
     process.start()
     sender.close()
     os.close(said)

@@ -106,7 +106,7 @@ def run_boot_job(kernel: str, modules: Path, setup: BootSetup, batches: int, log
         nmi=setup.nmi,
         one_thread=setup.one_thread,
     )
-    return kernelsuite.run_job(request, log)
+    return kernelsuite.boot_and_tally_job(request, log)
 
 
 def make_boot_suites(
@@ -152,7 +152,7 @@ def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> 
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
     )
-    tally = kernelsuite.run_job(request, log)
+    tally = kernelsuite.boot_and_tally_job(request, log)
     tally.skipped += missing
     return tally
 

@@ -109,7 +109,7 @@ def boot_cet_kernel(setup: BootSetup, kernel: str, modules: Path, log: Path) -> 
     names."""
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": setup.suites}
     base = make_bochs_request(kernel, modules, log, "cet.sh")
-    return kernelsuite.run_job(replace(base, settings=settings, cpus=setup.cpus), log)
+    return kernelsuite.boot_and_tally_job(replace(base, settings=settings, cpus=setup.cpus), log)
 
 
 def judge_skipped_endbr(result: Result) -> Tally:
@@ -167,7 +167,7 @@ def run_shadow_stack_program(kernel: str, modules: Path, log: Path) -> Tally:
         return Tally(failed=[f"make: cannot build {PROGRAM.name}, see {log}"])
     base = make_bochs_request(kernel, modules, log, "shadowstack.sh")
     added = [*base.additions, (PROGRAM, "/shadow-stack")]
-    return kernelsuite.run_job(replace(base, additions=added, cpus=2), log)
+    return kernelsuite.boot_and_tally_job(replace(base, additions=added, cpus=2), log)
 
 
 # For each suite: a description, the function that runs the suite, and the usual time in seconds.

@@ -15,7 +15,7 @@ from statistics import multimode
 
 from kmtools.analyse import published
 from kmtools.analyse.density import VARIANT_WITH_SITE_COUNT, has_variants_by_site_count
-from kmtools.analyse.slopes import fit_slopes, select_unflagged_points
+from kmtools.analyse.slopes import fit_slopes, group_unflagged_windows
 from kmtools.base.errors import FailedError
 from kmtools.base.text import format_count
 from kmtools.lab.machine import Request
@@ -148,7 +148,7 @@ def read_unsupported_benchmarks(raw: Path) -> set[str]:
     return {name for name in MAY_LACK if f"{rundir.LACKS}{name}" in env}
 
 
-def count_instructions(raw: Path) -> Counts:
+def compute_instruction_counts(raw: Path) -> Counts:
     """Return the instruction counts per operation of each variant, computed from the raw samples of
     the run in the directory `raw`."""
     counts: Counts = {}
@@ -157,12 +157,12 @@ def count_instructions(raw: Path) -> Counts:
     for row in rows:
         by_benchmark.setdefault(row.benchmark, []).append(row)
     for benchmark, own in by_benchmark.items():
-        points = select_unflagged_points(own)
+        points = group_unflagged_windows(own)
         for variant, slopes in fit_slopes(points).items():
             values = [slope.value for slope in slopes]
             if (benchmark, variant) in RECORDED:
                 windows = [w for place, w in points.items() if place[0] == variant]
-                counts[benchmark, variant] = find_common_slopes(windows)
+                counts[benchmark, variant] = find_slopes_in_every_block(windows)
             else:
                 counts[benchmark, variant] = set(
                     multimode(values) if benchmark.startswith(INTERRUPTIBLE) else values
@@ -170,7 +170,7 @@ def count_instructions(raw: Path) -> Counts:
     return counts
 
 
-def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
+def find_slopes_in_every_block(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
     """Return the slopes that occur in every block. A slope is the number of instructions per pass,
     computed from two windows of a block. A window is a pair: number of passes, number of
     instructions.
@@ -232,7 +232,7 @@ def judge_instructions_added_by_variants(
 def judge_repeated_published_measurements(counts: Counts, tally: Tally) -> None:
     """Check that the run contains each kernel benchmark that repeats a published measurement.
     Benchmarks that need two CPUs may be missing."""
-    for name in published.find_missing_successors(counts, "kernel"):
+    for name in published.find_missing_successor_variants(counts, "kernel"):
         tally.add_result(
             name.startswith(NEEDS_TWO),
             f"{name} repeats a published measurement, but was not measured",
@@ -300,7 +300,7 @@ def compare_instruction_counts_of_two_boots(kernel: str, modules: Path, log: Pat
             )
         except FailedError as error:
             return Tally(failed=[str(error)])
-        runs.append(count_instructions(raw))
+        runs.append(compute_instruction_counts(raw))
         unsupported |= read_unsupported_benchmarks(raw)
     lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
     log.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -319,7 +319,7 @@ def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
         modules=modules,
         additions=kernelsuite.list_guest_test_files(),
     )
-    return kernelsuite.run_job(request, log)
+    return kernelsuite.boot_and_tally_job(request, log)
 
 
 def make_requested_count_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:

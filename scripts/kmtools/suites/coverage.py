@@ -118,7 +118,7 @@ def print_coverage(lines: Lines, list_unexecuted: bool) -> float:
     return total
 
 
-def measure_coverage(list_unexecuted: bool) -> bool:
+def measure_and_judge_coverage(list_unexecuted: bool) -> bool:
     """Run all tests and print the coverage, and with `list_unexecuted` the lines that were not
     executed; return True if the coverage is at least REQUIRED per cent."""
     build_and_run_covered_programs()
@@ -131,7 +131,7 @@ def make_requested_coverage_suites(suite_request: SuiteRequest, _: Sequence[str]
 
     def run_coverage(_: Path) -> Tally:
         return make_one_result_tally(
-            measure_coverage(suite_request.is_option_set("missing")),
+            measure_and_judge_coverage(suite_request.is_option_set("missing")),
             f"fewer than {REQUIRED:.0f} % of the lines were executed",
         )
 

@@ -167,7 +167,7 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
             timeout=BOOT_SECONDS,
             memory=MEMORY,
         )
-        tally.add_tally(kernelsuite.run_job(request, log))
+        tally.add_tally(kernelsuite.boot_and_tally_job(request, log))
     return tally
 
 

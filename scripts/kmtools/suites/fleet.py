@@ -63,7 +63,7 @@ class ComparisonCost:
         )
 
 
-def read_cpu_seconds(stat: str) -> tuple[float, float]:
+def parse_busy_and_total_seconds(stat: str) -> tuple[float, float]:
     """Return the busy seconds and the total seconds of all processors, from the first line of
     /proc/stat."""
     fields = [int(word) for word in stat.splitlines()[0].split()[1:9]]
@@ -76,13 +76,16 @@ def measure_cost_of_comparison(run_count: int) -> tuple[ComparisonCost, str]:
     the output of this process."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text(encoding="utf-8"))
+    start, at_start = (
+        time.monotonic(),
+        parse_busy_and_total_seconds(STAT.read_text(encoding="utf-8")),
+    )
     done = subprocess.run(
         words, capture_output=True, encoding="utf-8", errors="replace", check=False
     )
     seconds = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    at_end = read_cpu_seconds(STAT.read_text(encoding="utf-8"))
+    at_end = parse_busy_and_total_seconds(STAT.read_text(encoding="utf-8"))
     if done.returncode:
         raise FailedError(f"comparing {run_count} runs failed: {done.stderr or done.stdout}")
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -200,7 +200,7 @@ def read_readme_commands(text: str) -> list[str]:
     return [line.replace(PLACEHOLDER, SOURCE) for line in lines]
 
 
-def make_root_steps(commands: list[str]) -> list[Step]:
+def make_steps_of_root_user(commands: list[str]) -> list[Step]:
     """Return the steps in which the user root runs the commands. If a command ends with `cd`, the
     later commands run in that directory."""
     steps, cd = [], ""
@@ -212,12 +212,12 @@ def make_root_steps(commands: list[str]) -> list[Step]:
     return steps
 
 
-def make_user_steps(commands: list[str]) -> list[Step]:
+def make_steps_of_ordinary_user(commands: list[str]) -> list[Step]:
     """Return the steps for an ordinary user: root runs the first command, which installs git and
     make, and the user runs all other commands. The first make command fails because packages are
     missing; in the next step, root installs these packages; then the user runs all make
     commands."""
-    install, *others = make_root_steps(commands)
+    install, *others = make_steps_of_root_user(commands)
     clone, *makes = others
     first = makes[0]
     bare = Step(f"bare-{first.name}", first.command, True, MAKE_FAILED, INSTALL_COMMAND.pattern)
@@ -304,7 +304,7 @@ def remove_leftover_roots() -> None:
     holds."""
     for path in WORK.glob("*.lock"):
         with contextlib.suppress(UnableError), hold_lock(path, "another process works in it"):
-            Root(path.with_suffix(""), None, None).remove_trees()
+            Root(path.with_suffix(""), None, None).remove_root_and_overlay()
 
 
 @contextmanager
@@ -328,7 +328,7 @@ def unpack_temporary_root(
             write_git_bundle(root.path / SOURCE[1:])
             yield RootSession(name, root, variables)
         finally:
-            root.remove_trees()
+            root.remove_root_and_overlay()
 
 
 def run_readme_in_root(
@@ -338,7 +338,7 @@ def run_readme_in_root(
     named steps, and the steps on which the named steps depend. For the other arguments see
     unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    steps = make_user_steps(commands) if as_user else make_root_steps(commands)
+    steps = make_steps_of_ordinary_user(commands) if as_user else make_steps_of_root_user(commands)
     needed = {"install", "clone", *(["bare-bench", INSTALL_STEP] if as_user else [])}
     unknown = set(step_names) - {step.name for step in steps}
     if unknown:
@@ -359,7 +359,7 @@ def run_make_native_in_root(suite: str) -> Tally:
     """Run `make native` in the root directory of a Debian release, with the compiler of this
     release, because newer compilers print more warnings. To save time, each variant of a benchmark
     is compiled as one function, not as one function for each code layout."""
-    install, clone, *_ = make_root_steps(
+    install, clone, *_ = make_steps_of_root_user(
         read_readme_commands((ROOT / "README.md").read_text("utf-8"))
     )
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")

@@ -99,7 +99,7 @@ class KernelResults:
 def describe_checkout_commit() -> str:
     """Return the commit of this tree, with "-dirty" appended if files are changed; "" without
     git."""
-    source = hostenv.describe_source()
+    source = hostenv.describe_source_tree()
     return (source["commit"] or "")[:8] + ("-dirty" if source["dirty"] else "")
 
 
@@ -149,7 +149,7 @@ def list_guest_suite_names() -> list[str]:
     return [name for names in registry.read_suite_names_by_guest() for name in names]
 
 
-def list_page_columns() -> dict[str, list[str]]:
+def list_suites_by_page_column() -> dict[str, list[str]]:
     """Return the names of the suites in each column of the page."""
     own = {name for names in COLUMNS.values() for name in names}
     rest = [*OUTSIDE, *(name for name in list_guest_suite_names() if name not in own)]
@@ -169,7 +169,7 @@ def format_suite_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
 
 def format_kernel_row(entry: Entry, results: KernelResults | None) -> list[str]:
     """Return the cells of a kernel's row. `results` is None if the kernel has no results."""
-    parts = list_page_columns()
+    parts = list_suites_by_page_column()
     if results is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
@@ -184,7 +184,7 @@ def format_kernel_row(entry: Entry, results: KernelResults | None) -> list[str]:
 def list_failures_and_skips(results: Iterable[KernelResults]) -> list[str]:
     """Return a line for each failure, and for each reason why tests were skipped or not run."""
     failed, why = [], defaultdict(list)
-    wanted = [name for names in list_page_columns().values() for name in names]
+    wanted = [name for names in list_suites_by_page_column().values() for name in names]
     for one in results:
         for name, tally in one.suites.items():
             failed += [f"- FAILED {one.kernel} {name}: {what}" for what in tally.failed]
@@ -238,7 +238,7 @@ def list_missing_results(published: Mapping[str, KernelResults]) -> list[str]:
 def format_kernel_table(published: Mapping[str, KernelResults]) -> str:
     """Return the table of the published results, and below it the lines with failures, skipped
     tests and missing results."""
-    head = ["kernel", "version", "date", "commit", *list_page_columns()]
+    head = ["kernel", "version", "date", "commit", *list_suites_by_page_column()]
     body = [
         format_kernel_row(entry, published.get(entry.name)) for entry in list_catalogue_kernels()
     ]

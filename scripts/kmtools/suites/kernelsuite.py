@@ -16,7 +16,7 @@ from kmtools.base.errors import OBSTACLES, explain_error
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, chroot, emulator, symbols, triage, userspace
 from kmtools.lab.apt import FetchError
-from kmtools.lab.build import build_modules, make_stripped_copies, remove_objects
+from kmtools.lab.build import build_modules, make_stripped_module_copies, remove_objects
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request, boot_guest
@@ -30,7 +30,7 @@ MODULES = ROOT / "build" / "modules"
 # The arguments of make, which must be equal to the arguments in `lab shell`: with other arguments,
 # make would recompile all files when tests and `lab shell` are run in turn.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
-# The module that make_stripped_copies() copies and strips.
+# The module that make_stripped_module_copies() copies and strips.
 STRIPPED = "example_client"
 # The time limit of a boot.
 TIMEOUT_SECONDS = 1200.0
@@ -187,11 +187,11 @@ def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
         # the warning.
         remove_objects(kernel, ROOT)
     else:
-        make_stripped_copies(modules, STRIPPED)
+        make_stripped_module_copies(modules, STRIPPED)
     return Tally(passed=0 if found else 1, failed=found)
 
 
-def boot_with_retries(request: Request, retries: list[str]) -> Result:
+def boot_and_retry_emulator_crashes(request: Request, retries: list[str]) -> Result:
     """Boot a kernel, and repeat the boot if the emulator caused a crash. The descriptions of
     the crashes are appended to `retries`, and the logs of each boot are kept."""
     built = request.modules.glob("*.ko") if request.modules else ()
@@ -209,18 +209,18 @@ def boot_with_retries(request: Request, retries: list[str]) -> Result:
         shutil.copytree(request.out, kept)
 
 
-def print_retries(retries: Iterable[str]) -> None:
+def print_boot_retries(retries: Iterable[str]) -> None:
     """Print the reasons why a boot was repeated."""
     for reason in retries:
         print(f"  RETRIED, fault of the emulator: {reason}", flush=True)
 
 
-def run_job(request: Request, log: Path) -> Tally:
+def boot_and_tally_job(request: Request, log: Path) -> Tally:
     """Boot a kernel and run one job in it; return the results of the job, and write its output to
     `log`."""
     retries: list[str] = []
-    result = boot_with_retries(request, retries)
-    print_retries(retries)
+    result = boot_and_retry_emulator_crashes(request, retries)
+    print_boot_retries(retries)
     log.write_text(result.status, encoding="utf-8")
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
@@ -262,7 +262,7 @@ def boot_and_run_job(
         timeout=TIMEOUT_SECONDS * time_factor,
         memory=2048 if entry.debug_kinds else 1024,
     )
-    return boot_with_retries(request, outcome.retries)
+    return boot_and_retry_emulator_crashes(request, outcome.retries)
 
 
 def judge_warning_detection(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:

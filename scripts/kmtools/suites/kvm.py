@@ -146,7 +146,7 @@ BENCH_HOST = {
 }
 
 
-def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
+def judge_job_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
     """Judge steps by their exit codes and outputs in `folder`; return one result for each step. A
     step that printed "SKIP REASON" is skipped."""
     tally = Tally()
@@ -172,13 +172,13 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 def judge_accelerator_choice(folder: Path) -> Tally:
     """Judge the steps of the part `choice`."""
-    return judge_steps(CHOICE, folder)
+    return judge_job_steps(CHOICE, folder)
 
 
 def judge_kvm_guests(folder: Path) -> Tally:
     """Judge the part `guests`: its steps, and the results of the suites under KVM. The stored
     descriptions of the test kernels must name KVM as the accelerator."""
-    tally = judge_steps(GUESTS, folder)
+    tally = judge_job_steps(GUESTS, folder)
     log = folder / "suites.log"
     tally.add_tally(
         ktap.parse_ktap(log.read_text(encoding="utf-8").splitlines() if log.is_file() else [])
@@ -197,7 +197,7 @@ def judge_kvm_guests(folder: Path) -> Tally:
 def judge_bench_host(folder: Path) -> Tally:
     """Judge the part `bench-host`: its steps, and its page of results. The page must say that the
     kernel ran in an emulated virtual machine."""
-    tally = judge_steps(BENCH_HOST, folder)
+    tally = judge_job_steps(BENCH_HOST, folder)
     page = folder / "report.html"
     said = page.read_text(encoding="utf-8") if page.is_file() else ""
     tally.add_result(
@@ -246,8 +246,8 @@ def run_kvm_job_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
     retries: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kmarkers-host-") as scratch:
         request = hostguest.make_host_guest_request(job, Path(scratch))
-        result = kernelsuite.boot_with_retries(request, retries)
-    kernelsuite.print_retries(retries)
+        result = kernelsuite.boot_and_retry_emulator_crashes(request, retries)
+    kernelsuite.print_boot_retries(retries)
     log.write_text(result.status, encoding="utf-8")
     tally = PARTS[name].judge(job.output)
     if not result.ok:

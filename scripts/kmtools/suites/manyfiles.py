@@ -152,7 +152,7 @@ def build_modules_with_and_without_sites(kernel: str, files: int, sites: int) ->
     return modules
 
 
-def compute_median_times(lines: Iterable[str]) -> dict[str, float]:
+def compute_median_load_times(lines: Iterable[str]) -> dict[str, float]:
     """Return the median time in milliseconds of each kind of measurement (such as "load with") in
     the lines of the guest's output."""
     found: dict[str, list[float]] = {}
@@ -196,7 +196,7 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
         print_boot_failure(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
     print(f"in kernel {kernel} under QEMU: a module of {files} files with {sites} sites")
-    return judge_load_times(compute_median_times(result.status.splitlines()))
+    return judge_load_times(compute_median_load_times(result.status.splitlines()))
 
 
 def make_requested_many_file_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
@@ -209,11 +209,13 @@ def make_requested_many_file_suites(suite_request: SuiteRequest, _: Sequence[str
     ]
     what = f"the load and unload time of a module of {numbers[0]} files with sites"
 
-    def measure_and_judge_times(_: Path) -> Tally:
+    def measure_and_judge_load_times(_: Path) -> Tally:
         return make_one_result_tally(
             measure_load_times(kernel, *numbers),
             f"sites lengthen load and unload by a factor above {LIMIT:.0f}",
         )
 
     why = kernelsuite.make_boot_obstacle_finder(kernel)
-    return [Suite("many-files", measure_and_judge_times, what, why, 120, modules=kernel, loud=True)]
+    return [
+        Suite("many-files", measure_and_judge_load_times, what, why, 120, modules=kernel, loud=True)
+    ]

@@ -118,7 +118,9 @@ def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def store_outcome(outcome: Outcome, commit: str, published: KernelResults | None = None) -> None:
+def store_kernel_outcome(
+    outcome: Outcome, commit: str, published: KernelResults | None = None
+) -> None:
     """Store the results of a kernel until they are published in Documentation/kernels.md. `commit`
     describes the commit of this tree at the beginning of the run. If the published results of the
     kernel are given, keep them for the suites that did not run now."""
@@ -173,9 +175,9 @@ def run_suites_in_kernel(
         kernel, log.with_suffix(""), settings=settings, suite_lists=suite_lists
     )
     if full:
-        store_outcome(outcome, commit, published)
+        store_kernel_outcome(outcome, commit, published)
     log.write_text(format_outcome_table([outcome]), encoding="utf-8")
-    kernelsuite.print_retries(outcome.retries)
+    kernelsuite.print_boot_retries(outcome.retries)
     return outcome.tally
 
 

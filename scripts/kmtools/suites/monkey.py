@@ -43,7 +43,7 @@ def run_monkey_job(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
         timeout=2 * seconds + AROUND_SECONDS,
         memory=MEMORY,
     )
-    return kernelsuite.run_job(request, log)
+    return kernelsuite.boot_and_tally_job(request, log)
 
 
 def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:

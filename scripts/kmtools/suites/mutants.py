@@ -34,7 +34,7 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.lab.build import build_modules, make_stripped_copies
+from kmtools.lab.build import build_modules, make_stripped_module_copies
 from kmtools.lab.machine import Request
 from kmtools.lab.userspace import build_make_command
 from kmtools.runner import ktap
@@ -244,7 +244,7 @@ def require_test_that_ran(caught: list[str], skipped: Sequence[str]) -> list[str
     return caught
 
 
-def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[str]:
+def run_user_space_tests(mutant: Mutant, environment: Environment, log: Path) -> list[str]:
     """Run a mutant's tests in user space; return the tests that fail, with the kind of failure."""
     program = build_test_program(environment, log)
     caught, skipped = [], list[str]()
@@ -283,7 +283,7 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
     return require_test_that_ran(caught, skipped)
 
 
-def list_guest_files(programs: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
+def list_mutant_guest_files(programs: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
     """Return `programs`, and the files of TREE that suites need, as additions to an initramfs."""
     return [
         *kernelsuite.list_guest_test_files(TREE),
@@ -306,7 +306,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"the modules do not build for kernel {kernel}")
-    make_stripped_copies(modules, "example_client")
+    make_stripped_module_copies(modules, "example_client")
     runs_kmlive = not KMLIVE_SUITES.isdisjoint(mutant.suites)
     programs = [(build_kmlive(log), "/kmlive")] if runs_kmlive else []
     cases = ["imv_sets_values_of_every_size", *(name for name in mutant.tests if " " not in name)]
@@ -316,7 +316,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         out=log.with_suffix(""),
         tier="icount" if COUNTING_SUITE in mutant.suites else "vm",
         modules=modules,
-        additions=list_guest_files(programs),
+        additions=list_mutant_guest_files(programs),
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
         # patched; with other preemption models it never does. The suite `many` cannot use
@@ -326,8 +326,8 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         timeout=BOOT_SECONDS,
     )
     retries: list[str] = []
-    result = kernelsuite.boot_with_retries(request, retries)
-    kernelsuite.print_retries(retries)
+    result = kernelsuite.boot_and_retry_emulator_crashes(request, retries)
+    kernelsuite.print_boot_retries(retries)
     said = result.status.splitlines()
     log.write_text(result.status, encoding="utf-8")
     tally = ktap.parse_ktap(said)
@@ -357,7 +357,7 @@ def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         return run_kernel_tests(mutant, kernel, log)
     if mutant.environment is Environment.TOOLS:
         return run_tools_tests(mutant, log)
-    return run_user_tests(mutant, mutant.environment, log)
+    return run_user_space_tests(mutant, mutant.environment, log)
 
 
 def run_mutant(mutant: Mutant, kernel: str) -> Verdict:

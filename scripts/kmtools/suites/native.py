@@ -75,12 +75,12 @@ def has_storm_ended_early(output: str, seconds: int) -> bool:
     return not took or float(took[1]) < seconds
 
 
-def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
+def make_variant_test_run(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
     """Return a function for Suite.run that builds and runs the tests of a variant. Without a
     sanitizer, the tests compare the instruction emulator with the CPU for `comparisons`
     instructions."""
 
-    def run_variant(log: Path) -> Tally:
+    def build_and_test_variant(log: Path) -> Tally:
         flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
         programs = [variant.out / name for name in ("test", "flight", "emulate")]
         if processes.run_program(
@@ -109,7 +109,7 @@ def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tal
             tally.add_tally(run_ktap_program([variant.out / "emulate", comparisons], log))
         return tally
 
-    return run_variant
+    return build_and_test_variant
 
 
 def run_fuzz_targets(log: Path) -> Tally:
@@ -132,7 +132,7 @@ def make_native_suites(full: bool = True) -> list[Suite]:
     found = [
         Suite(
             variant.name,
-            make_variant_run(variant, COMPARISONS),
+            make_variant_test_run(variant, COMPARISONS),
             f"the C test cases in user space, {variant.flags or 'without a sanitizer'}",
             find_compiler_obstacle,
             variant.usual[full],
@@ -143,11 +143,11 @@ def make_native_suites(full: bool = True) -> list[Suite]:
     return [*found, Suite("native-replay", run_fuzz_targets, what, find_compiler_obstacle, 4)]
 
 
-def make_long_suites() -> list[Suite]:
+def make_long_native_suites() -> list[Suite]:
     """Return a list of one suite, native-long, which has the longest stress tests: a million patch
     batches, ten million compared instructions."""
     variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
-    run = make_variant_run(variant, LONG_COMPARISONS)
+    run = make_variant_test_run(variant, LONG_COMPARISONS)
     return [
         Suite(
             variant.name, run, "a million patch batches in ten minutes", find_compiler_obstacle, 660
@@ -160,6 +160,6 @@ def make_requested_native_suites(suite_request: SuiteRequest, names: Sequence[st
     of tests is requested, else in the long form."""
     return [
         one
-        for one in [*make_native_suites(suite_request.form != "short"), *make_long_suites()]
+        for one in [*make_native_suites(suite_request.form != "short"), *make_long_native_suites()]
         if one.name in names
     ]

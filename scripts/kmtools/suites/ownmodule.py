@@ -35,7 +35,7 @@ def count_module_instructions(kernel: str, modules: Path, source: Path, out: Pat
     guest.measure_in_test_kernel(
         "icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, external_modules=own
     )
-    return counts.count_instructions(out / "raw")
+    return counts.compute_instruction_counts(out / "raw")
 
 
 def judge_example_counts(kernel: str, modules: Path, log: Path) -> Tally:

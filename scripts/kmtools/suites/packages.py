@@ -74,7 +74,7 @@ def build_packages(tree: Path, log: Path, profiles: str = "") -> list[Path]:
     return sorted((tree / "build" / "deb").glob("*.deb"))
 
 
-def build_later_packages(log: Path) -> list[Path]:
+def build_packages_of_later_version(log: Path) -> list[Path]:
     """Build Debian packages of a later version from the same sources, without the handbook; return
     the paths of the packages."""
     tree = WORK / "next"
@@ -101,7 +101,7 @@ def unpack_package_test_root(suite: str) -> Iterator[Root]:
         try:
             yield root
         finally:
-            root.remove_trees()
+            root.remove_root_and_overlay()
 
 
 def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
@@ -118,7 +118,10 @@ def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
     directory; return the paths of the packages that are installed there."""
     # The suites of two Debian releases may run in parallel, but both build in the same directory.
     with cache.hold_cache_lock(f"build-packages-{cache.flatten_path(ROOT)}"):
-        places = {"packages": build_packages(ROOT, log), "next": build_later_packages(log)}
+        places = {
+            "packages": build_packages(ROOT, log),
+            "next": build_packages_of_later_version(log),
+        }
         for name, packages in places.items():
             (root.path / "srv" / name).mkdir()
             for package in packages:
@@ -128,7 +131,7 @@ def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
     return sorted((root.path / "srv" / "packages").glob("*.deb"))
 
 
-def run_root_script(root: Root, suite: str, log: Path) -> Tally:
+def run_package_root_script(root: Root, suite: str, log: Path) -> Tally:
     """Run tests/packages/root.sh in the root directory of a Debian release; return the results."""
     command = f"sh /srv/root.sh {read_version()} {increase_version(read_version())}"
     with bareroot.start_command_in_root(root, command, {}) as process:
@@ -143,7 +146,7 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
     return tally
 
 
-def find_release_kernel(suite: str, boot_name: str = PLAIN) -> Entry:
+def find_debian_release_kernel(suite: str, boot_name: str = PLAIN) -> Entry:
     """Return the kernel of a Debian release. For the boot LATER, return the release's rt kernel."""
     entry = next(
         e for e in catalogue.load_kernel_entries() if e.suite == suite and e.role == "gates"
@@ -163,7 +166,7 @@ def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: 
     """Boot a kernel of a Debian release and load the modules that DKMS built for this kernel in the
     root directory `root`. `boot_name` is one of PLAIN, ENROLLED, REFUSED and LATER."""
     modules = root.path / "srv" / ("modules-later" if boot_name == LATER else "modules")
-    entry, record = find_release_kernel(suite, boot_name), modules / "release"
+    entry, record = find_debian_release_kernel(suite, boot_name), modules / "release"
     if not record.is_file():
         return Tally(failed=[f"boot {boot_name}: DKMS built no modules for the kernel"])
     kernel, release = ensure_kernel_is_unpacked(entry), record.read_text(encoding="utf-8").strip()
@@ -189,7 +192,7 @@ def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: 
         secure_boot=boot_name == ENROLLED,
         key=modules,
     )
-    return kernelsuite.run_job(request, log.with_suffix(f".{boot_name}.log"))
+    return kernelsuite.boot_and_tally_job(request, log.with_suffix(f".{boot_name}.log"))
 
 
 def run_package_tests(suite: str, log: Path) -> Tally:
@@ -198,7 +201,7 @@ def run_package_tests(suite: str, log: Path) -> Tally:
     log.write_text("", encoding="utf-8")
     with unpack_package_test_root(suite) as root:
         tally = run_lintian(copy_packages_to_root(root, log), log.with_suffix(".lintian.log"))
-        tally.add_tally(run_root_script(root, suite, log))
+        tally.add_tally(run_package_root_script(root, suite, log))
         for boot_name in (PLAIN, ENROLLED, REFUSED, LATER):
             tally.add_tally(boot_and_load_packaged_modules(root, suite, boot_name, log))
     return tally
@@ -211,7 +214,7 @@ def find_packages_obstacle(suite: str) -> str:
         return why
     if shutil.which("dh_dkms") is None:
         return "packages cannot be built: run scripts/setup --packages"
-    return secureboot.make_firmware_obstacle_finder(find_release_kernel(suite).name)()
+    return secureboot.make_firmware_obstacle_finder(find_debian_release_kernel(suite).name)()
 
 
 def make_package_suites(debian_suites: Iterable[str]) -> list[Suite]:

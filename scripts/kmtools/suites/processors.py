@@ -125,8 +125,10 @@ def run_combination_tests(combination: Combination, modules: Path) -> tuple[Tall
     and run the tests; return the tally, and the table cells with the results."""
     out = LOGS / "-".join(combination.cells).replace(" ", "-")
     retries: list[str] = []
-    result = kernelsuite.boot_with_retries(make_boot_request(combination, modules, out), retries)
-    kernelsuite.print_retries(retries)
+    result = kernelsuite.boot_and_retry_emulator_crashes(
+        make_boot_request(combination, modules, out), retries
+    )
+    kernelsuite.print_boot_retries(retries)
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
         print_boot_failure(result)
@@ -278,7 +280,7 @@ def make_requested_processor_suites(suite_request: SuiteRequest, _: Sequence[str
     what = f"{len(combinations)} rows of processors, mitigations, CPUs, preemption models"
     usual = sum_combination_seconds(combinations)
 
-    def find_row_obstacle() -> str:
+    def find_combination_obstacle() -> str:
         some = select_combinations(kernels, numbers, only_missing=False)
         known = ", ".join(pairs.KERNELS)
         return "" if some else f"no such row has kernel {kernels[0]}; rows have kernels {known}"
@@ -288,7 +290,7 @@ def make_requested_processor_suites(suite_request: SuiteRequest, _: Sequence[str
             "processors",
             lambda _: run_combinations(combinations),
             what,
-            find_row_obstacle,
+            find_combination_obstacle,
             usual,
             loud=True,
         )

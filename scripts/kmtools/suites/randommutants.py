@@ -35,7 +35,7 @@ from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import format_duration
-from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copies
+from kmtools.lab.build import build_modules, get_object_dir, make_stripped_module_copies
 from kmtools.lab.machine import Request
 from kmtools.lab.userspace import build_make_command
 from kmtools.runner import ktap, registry
@@ -47,7 +47,7 @@ from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantErr
 from kmtools.suites.testlines import TestTimes
 
 # The minimum percentage of mutants that tests must detect. A sample of mutants fails if it shows
-# that tests detect significantly fewer: see is_below_limit().
+# that tests detect significantly fewer: see is_caught_share_too_low().
 LIMITS = {"native": 92.0, "C": 85.0, "python": 92.0}
 # The number of random mutants of each kind in the set of weekly tests.
 WEEKLY = 10
@@ -123,7 +123,7 @@ def clone_last_commit() -> str:
     return processes.capture_output(["git", "rev-parse", "HEAD"], TREE).stdout.strip()
 
 
-def list_native_files(*names: str) -> set[str]:
+def list_native_c_files(*names: str) -> set[str]:
     """Return the C files that the targets list-NAME of native/Makefile print."""
     words = ["make", "-s", "-C", TREE / "native", *(f"list-{name}" for name in names)]
     return {*processes.capture_output(words).stdout.split()}
@@ -133,7 +133,7 @@ def list_c_files(where: str, tree: Path = TREE) -> list[str]:
     """Return C files. If `where` is "native": the files that are compiled for user space and run
     without the modules. Otherwise: the files that only run in kernels, and the files of kmlive,
     which needs the modules."""
-    shared, kmlive = list_native_files("shared", "shims"), list_native_files("kmlive")
+    shared, kmlive = list_native_c_files("shared", "shims"), list_native_c_files("kmlive")
     if where == "native":
         return sorted(shared - kmlive)
     of_modules = {
@@ -172,13 +172,15 @@ def make_python_judge(_commit: str) -> Judge:
     changed line. These tests are recorded again if scripts/ or tests/ has changed."""
     words = ["git", "rev-parse", "HEAD:scripts", "HEAD:tests"]
     key = "-".join(name[:12] for name in processes.capture_output(words, TREE).stdout.split())
-    lines = testlines.measure_test_lines(TREE, SCRATCH / f"lines-{key}.log")
+    lines = testlines.record_lines_of_tests(TREE, SCRATCH / f"lines-{key}.log")
 
     def judge_python_mutant(change: Change, log: Path) -> Judgement:
         # Find the lines in the unchanged source, for which the tests were recorded.
         sound = read_unchanged_text(change.file)
         numbers = testlines.find_statement_lines(sound, change.line)
-        return judge_by_quick_tests(lines.times, lines.find_tests(change.file, numbers), log)
+        return judge_by_quick_tests(
+            lines.times, lines.find_tests_of_lines(change.file, numbers), log
+        )
 
     return judge_python_mutant
 
@@ -259,8 +261,8 @@ def make_native_judge(commit: str) -> Judge:
         if caught := build_and_run_test_program(log):
             return Judgement(caught)
         with replace_file_text_temporarily(change.file, read_unchanged_text(change.file), TREE):
-            lines = testlines.measure_native_test_lines(TREE, sound_log, tools)
-        tests = lines.find_tests(change.file, change.line)
+            lines = testlines.record_native_lines_of_tests(TREE, sound_log, tools)
+        tests = lines.find_tests_of_lines(change.file, change.line)
         judgement = judge_by_quick_tests(lines.times, tests, log)
         return replace(judgement, seen_by=["native-plain", *judgement.seen_by])
 
@@ -285,7 +287,7 @@ def make_kernel_judge(kernel: str) -> Judge:
     """Return a function that judges a mutant of a module or of kmlive by suites in a test kernel.
     The first failure ends the boot."""
     modules, objects = SCRATCH / "modules", get_object_dir(kernel, TREE)
-    sound, live_files = SCRATCH / "sound-modules", list_native_files("kmlive")
+    sound, live_files = SCRATCH / "sound-modules", list_native_c_files("kmlive")
     make = list(kernelsuite.MAKE_ARGS)
     if build_modules(kernel, TREE, modules, make, SCRATCH / "sound-modules.log"):
         raise MutantError(f"the modules do not build for kernel {kernel}")
@@ -301,7 +303,7 @@ def make_kernel_judge(kernel: str) -> Judge:
             return judgement
         own = log.with_suffix(".kmlive")
         shutil.copy2(mutants.build_kmlive(log), own)
-        return partial(judge_by_boot, Guest(change.file, kernel, sound, own), log)
+        return partial(judge_by_test_kernel, Guest(change.file, kernel, sound, own), log)
 
     def judge_kernel_mutant(change: Change, log: Path) -> Judgement | LateJudgement:
         if change.file in live_files:
@@ -319,7 +321,7 @@ def make_kernel_judge(kernel: str) -> Judge:
             return Judgement(counted=False)
         if warns:
             return Judgement("a warning of the compiler")
-        return partial(judge_by_boot, Guest(change.file, kernel, own, kmlive), log, own)
+        return partial(judge_by_test_kernel, Guest(change.file, kernel, own, kmlive), log, own)
 
     return judge_kernel_mutant
 
@@ -328,10 +330,10 @@ def copy_and_strip_modules(modules: Path, copy: Path) -> None:
     """Copy a folder of modules, and add stripped modules, which some suites load, to the copy."""
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(modules, copy)
-    make_stripped_copies(copy, kernelsuite.STRIPPED)
+    make_stripped_module_copies(copy, kernelsuite.STRIPPED)
 
 
-def judge_by_boot(guest: Guest, log: Path, temporary: Path | None = None) -> Judgement:
+def judge_by_test_kernel(guest: Guest, log: Path, temporary: Path | None = None) -> Judgement:
     """Judge a mutant by the suites in a test kernel. Then delete the folder `temporary`."""
     caught = boot_until_failure(guest, log)
     if temporary:
@@ -356,7 +358,7 @@ def boot_until_failure(guest: Guest, log: Path) -> str:
         job=TREE / "tests" / "vm" / "jobs" / "check.sh",
         out=log.with_suffix(""),
         modules=guest.modules,
-        additions=mutants.list_guest_files([(guest.kmlive, "/kmlive")]),
+        additions=mutants.list_mutant_guest_files([(guest.kmlive, "/kmlive")]),
         settings={
             **kernelsuite.FEW_SETTINGS,
             **{"KMARKERS_STOP": 1, "KMARKERS_SUITES": " ".join(suites)},
@@ -364,8 +366,8 @@ def boot_until_failure(guest: Guest, log: Path) -> str:
         timeout=mutants.BOOT_SECONDS,
     )
     retries: list[str] = []
-    result = kernelsuite.boot_with_retries(request, retries)
-    kernelsuite.print_retries(retries)
+    result = kernelsuite.boot_and_retry_emulator_crashes(request, retries)
+    kernelsuite.print_boot_retries(retries)
     failed = ktap.parse_ktap(result.status.splitlines()).failed
     return "" if result.ok else (failed or [result.reason])[0]
 
@@ -393,7 +395,7 @@ def list_unnoticed_mutants() -> list[Mutant]:
     return [*mutants.parse_mutant_table(heads.sub(r"\1\nuser: none\n", lines), "unnoticed.txt")]
 
 
-def is_unnoticed(change: Change, unchanged_text: str, known: Sequence[Mutant]) -> bool:
+def is_known_unnoticed_mutant(change: Change, unchanged_text: str, known: Sequence[Mutant]) -> bool:
     """Return True if the change is one of `known`, the mutants that no test can notice."""
     return any(
         mutants.apply_mutant(mutant, unchanged_text) == change.text
@@ -411,7 +413,7 @@ def format_survivor(change: Change, unchanged_text: str, seen_by: Sequence[str])
     return f"# {change.name}: {seen}\n{diff}"
 
 
-def is_below_limit(caught: int, judged: int, limit: float) -> bool:
+def is_caught_share_too_low(caught: int, judged: int, limit: float) -> bool:
     """Return True if tests detect significantly fewer than `limit` percent of mutants: a one-sided
     binomial test of `caught` mutants out of `judged` gives a probability below 5 %."""
     share = limit / 100
@@ -448,7 +450,9 @@ class Sample:
         """Wait for the judgement of a mutant, count the mutant and print a row."""
         try:
             judgement = future.result()
-            unnoticed = not judgement.caught and is_unnoticed(change, unchanged_text, self.known)
+            unnoticed = not judgement.caught and is_known_unnoticed_mutant(
+                change, unchanged_text, self.known
+            )
         except MutantError as error:
             # Continue with the next mutant after a mutant that cannot be judged.
             self.failures.append(f"{change.name}: {error}")
@@ -468,7 +472,7 @@ class Sample:
         left = format_duration(took * (self.count - self.recorded))
         print(f"[{self.recorded}/{self.count}] {change.name:58} {verdict}; {left} left", flush=True)
 
-    def describe_total(self) -> str:
+    def describe_caught_share(self) -> str:
         """Return a line with the number and the percentage of caught mutants."""
         rate = 100.0 * self.caught / self.judged if self.judged else 100.0
         took = (time.monotonic() - self.began) / max(self.recorded, 1)
@@ -523,13 +527,13 @@ def judge_mutants(
     finally:
         # Do not boot the waiting mutants after an interruption.
         pool.shutdown(cancel_futures=True)
-    total = sample.describe_total()
+    total = sample.describe_caught_share()
     report.write_text("\n".join([*sample.survivors, total, ""]), encoding="utf-8")
     print("\n".join([*sample.survivors, total]), flush=True)
     failures = sample.failures
     if started < count:
         failures.append(f"{where}: only {started} mutants have an effect")
-    if is_below_limit(sample.caught, sample.judged, LIMITS[where]):
+    if is_caught_share_too_low(sample.caught, sample.judged, LIMITS[where]):
         failures.append(f"{total}; the limit is {LIMITS[where]:.0f} %, see {report}")
     return Tally(passed=0 if failures else 1, failed=failures)
 

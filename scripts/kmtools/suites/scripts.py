@@ -60,12 +60,12 @@ def find_sphinx_obstacle() -> str:
     return find_python_module_obstacle("pytest", "python3-pytest")
 
 
-def run_short_tests(log: Path) -> Tally:
+def run_short_python_tests(log: Path) -> Tally:
     """Run the Python tests without the mark `long`."""
     return run_pytest(log, "-m", "not long")
 
 
-def run_long_tests(log: Path) -> Tally:
+def run_long_python_tests(log: Path) -> Tally:
     """Run the Python tests with the mark `long`: simulations, compilation by clang, and tests that
     take several seconds."""
     return run_pytest(log, "-m", "long")
@@ -112,14 +112,14 @@ def make_requested_script_suites(_: SuiteRequest, names: Sequence[str]) -> list[
     found = [
         Suite(
             "scripts",
-            run_short_tests,
+            run_short_python_tests,
             "the Python tests of tests/tools except long tests",
             pytest,
             SCRIPTS_SECONDS,
         ),
         Suite(
             "scripts-long",
-            run_long_tests,
+            run_long_python_tests,
             "the long Python tests: simulations, and compilation by clang",
             pytest,
             LONG_SCRIPTS_SECONDS,

@@ -49,7 +49,7 @@ def boot_signed_kernel(kernel: str, modules: Path, log: Path) -> Tally:
         memory=TRACERS_MEMORY,
         secure_boot=True,
     )
-    tally = kernelsuite.run_job(request, log)
+    tally = kernelsuite.boot_and_tally_job(request, log)
     tally.skipped += missing
     return tally
 

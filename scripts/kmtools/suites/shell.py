@@ -153,7 +153,7 @@ def start_lab_shell(
         os.close(theirs)
 
 
-def run_shell_sessions(kernel: str, log: Path) -> Tally:
+def run_lab_shell_sessions(kernel: str, log: Path) -> Tally:
     """Start `lab shell` twice: first to test ordinary commands, then to test that a warning of the
     kernel changes the exit code."""
     tally = Tally()
@@ -214,7 +214,7 @@ def make_shell_suites(kernel: str) -> list[Suite]:
     return [
         Suite(
             f"shell-{kernel}",
-            partial(run_shell_sessions, kernel),
+            partial(run_lab_shell_sessions, kernel),
             what,
             kernelsuite.make_boot_obstacle_finder(kernel),
             60,

@@ -72,7 +72,7 @@ def make_soak_request(
 def print_round_summary(line: str) -> None:
     """Print a line of the guest if it is the summary of a round."""
     if line.startswith(SUMMARY_PREFIX):
-        Line().print_permanent(f"  {line.removeprefix('# ')}")
+        Line().print_permanent_line(f"  {line.removeprefix('# ')}")
 
 
 def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
@@ -89,16 +89,16 @@ def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
     return tally
 
 
-def list_fault_checks() -> list[str]:
+def list_injected_fault_checks() -> list[str]:
     """Return the names of the checks that must fail in the boot with injected faults."""
     return [f"round {number}: {check}" for number, check in FAULTS.values()]
 
 
-def judge_fault_boot(result: Result) -> Tally:
+def judge_injected_fault_boot(result: Result) -> Tally:
     """Judge the boot with injected faults: the checks for these faults must fail, and no other
     check may fail."""
     said = ktap.parse_ktap(result.status.splitlines())
-    wanted = list_fault_checks()
+    wanted = list_injected_fault_checks()
     tally = Tally(skipped=said.skipped)
     for name in wanted:
         tally.add_result(name in said.failed, f"an injected fault is not detected: {name}")
@@ -121,7 +121,7 @@ def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
     )
     result = boot_guest(asked)
     log.write_text(result.status, encoding="utf-8")
-    return judge_fault_boot(result)
+    return judge_injected_fault_boot(result)
 
 
 def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:

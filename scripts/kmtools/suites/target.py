@@ -43,7 +43,7 @@ def list_initramfs_additions() -> list[tuple[Path, str]]:
     return [*kernelsuite.list_guest_test_files(), *files]
 
 
-def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
+def run_measure_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel, and run the job target.sh in it, which interrupts the script measure.sh at
     several points; return the results."""
     request = Request(
@@ -54,12 +54,12 @@ def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
         additions=list_initramfs_additions(),
         timeout=kernelsuite.TIMEOUT_SECONDS,
     )
-    return kernelsuite.run_job(request, log)
+    return kernelsuite.boot_and_tally_job(request, log)
 
 
 def copy_network_driver(kernel: Kernel, out: Path) -> Path:
     """Copy DRIVER from the kernel's package to `out`, decompressed; return `out`."""
-    out.write_bytes(stock.read_module_file(stock.find_package_modules(kernel)[DRIVER]))
+    out.write_bytes(stock.read_module_file(stock.find_modules_in_kernel_package(kernel)[DRIVER]))
     return out
 
 
@@ -117,7 +117,9 @@ def find_ssh_obstacle(kernel: str) -> str:
     is missing; else ""."""
     if why := kernelsuite.make_boot_obstacle_finder(kernel)():
         return why
-    if DRIVER not in stock.find_package_modules(catalogue.require_unpacked_kernel(kernel)):
+    if DRIVER not in stock.find_modules_in_kernel_package(
+        catalogue.require_unpacked_kernel(kernel)
+    ):
         return f"kernel {kernel} has no module {DRIVER}: choose another kernel"
     if not (Path(sys.prefix) / "bin" / "ansible-playbook").exists():
         return "ansible-playbook is missing: run scripts/setup --fleet"
@@ -130,7 +132,7 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
     return [
         Suite(
             f"target-{kernel}",
-            partial(run_interruption_job, kernel, modules),
+            partial(run_measure_interruption_job, kernel, modules),
             "an interrupted measurement leaves no module loaded and no setting changed",
             kernelsuite.make_boot_obstacle_finder(kernel),
             SECONDS,

@@ -87,7 +87,7 @@ def boot_and_run_suites(kernel: str, settings: kernelsuite.Settings, log: Path) 
     result = kernelsuite.boot_and_run_job(entry, modules, out, outcome, "check.sh", settings)
     kernelsuite.add_boot_results(result, outcome, settings)
     log.write_text(result.status, encoding="utf-8")
-    kernelsuite.print_retries(outcome.retries)
+    kernelsuite.print_boot_retries(outcome.retries)
     return outcome.tally
 
 

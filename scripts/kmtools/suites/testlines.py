@@ -97,7 +97,7 @@ class TestLines:
     data: Path
     tree: Path
 
-    def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
+    def find_tests_of_lines(self, file: str, numbers: Iterable[int]) -> list[str]:
         """Return the tests that execute one of the lines `numbers` of a file, quickest first. If an
         import executes a line outside of the tests, return all tests that execute the file: each of
         these tests may depend on the line."""
@@ -119,7 +119,7 @@ class NativeTestLines:
     times: TestTimes
     lines: Mapping[str, Mapping[str, Sequence[str]]]
 
-    def find_tests(self, file: str, number: int) -> list[str]:
+    def find_tests_of_lines(self, file: str, number: int) -> list[str]:
         """Return the tests that execute the line `number` of a file, quickest first. If no code was
         compiled from this line alone, for example if the line is a part of an initializer, return
         all tests that execute the file. If no program with this file counts, return all tests."""
@@ -206,7 +206,7 @@ def run_tests_without_mutants(
     return passed
 
 
-def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
+def load_or_run_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
     """Return the results that run_tests_without_mutants() stored next to `log`; if no results are
     stored, run the tests."""
     if not log.with_suffix(".json").exists():
@@ -214,7 +214,7 @@ def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTi
     return TestTimes(**json.loads(log.with_suffix(".json").read_text(encoding="utf-8")))
 
 
-def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> TestLines:
+def record_lines_of_tests(tree: Path, log: Path, words: Sequence[object] = ()) -> TestLines:
     """Run the tests in the files `words`, by default in tests/tools, under coverage.py. Return the
     tests that execute each line. If an earlier run with the same log is complete, return its
     results instead."""
@@ -231,7 +231,7 @@ def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> T
             raise FailedError(f"coverage.py cannot combine its data, see {log}")
         (parts / "coverage").rename(data)
         shutil.rmtree(parts)
-    return TestLines(find_passing_tests(tree, words, log), data, tree)
+    return TestLines(load_or_run_passing_tests(tree, words, log), data, tree)
 
 
 def read_execution_counts(counts: Path, tree: Path) -> Iterator[tuple[str, int, int]]:
@@ -255,7 +255,7 @@ def read_execution_counts(counts: Path, tree: Path) -> Iterator[tuple[str, int, 
                 yield from ((name, line["line_number"], line["count"]) for line in file["lines"])
 
 
-def measure_native_test_lines(tree: Path, log: Path, words: Sequence[object]) -> NativeTestLines:
+def record_native_lines_of_tests(tree: Path, log: Path, words: Sequence[object]) -> NativeTestLines:
     """Run the tests in the files `words` with the programs of native/, and once more with programs
     that count how often each line is executed. Return the tests that execute each line. If an
     earlier run with the same log is complete, return its results instead."""
@@ -281,5 +281,5 @@ def measure_native_test_lines(tree: Path, log: Path, words: Sequence[object]) ->
         for folder in (counts, programs):
             shutil.rmtree(folder)
     return NativeTestLines(
-        find_passing_tests(tree, words, log), json.loads(data.read_text(encoding="utf-8"))
+        load_or_run_passing_tests(tree, words, log), json.loads(data.read_text(encoding="utf-8"))
     )

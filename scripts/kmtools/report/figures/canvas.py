@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kmtools.base.errors import UnableError
-from kmtools.base.text import replace_forbidden_chars, use_minus_signs
+from kmtools.base.text import replace_chars_forbidden_in_html, use_minus_signs
 from kmtools.report.figures import costs, lines, look, svgfile
 from kmtools.report.figures.charts import Chart
 from kmtools.report.figures.rows import Pair, Panel
@@ -64,7 +64,7 @@ class LogLines(logging.Handler):
         self.lines.append(record.getMessage().strip().splitlines()[0])
 
 
-def read_style(path: Path) -> dict[str, Any]:
+def read_figure_style(path: Path) -> dict[str, Any]:
     """Return the parameters of a matplotlib style file; UnableError if the file is invalid."""
     if not path.is_file():
         raise UnableError(f"{path}: no such style file")
@@ -117,13 +117,13 @@ def wrap_remark(part: Part, width: float) -> list[str]:
     return look.wrap_text(remark, width) if remark else []
 
 
-def list_panels_of_part(part: Part, narrow: bool) -> list[Part]:
+def split_part_if_narrow(part: Part, narrow: bool) -> list[Part]:
     """Return `part` in a list. In a narrow figure, return the two panels of a Pair instead, which
     are drawn one below the other."""
     return [part.then, part.now] if isinstance(part, Pair) and narrow else [part]
 
 
-def measure_part(
+def measure_figure_part(
     part: Part, width: float, margins: tuple[float, float]
 ) -> tuple[float, float, float]:
     """Return the space above the axes of a part, the height of the axes, and the space below them,
@@ -133,7 +133,7 @@ def measure_part(
         whole = lines.compute_chart_height(part, narrow)
         return lines.ABOVE, lines.HEIGHT, whole - lines.ABOVE - lines.HEIGHT
     if isinstance(part, Pair):
-        return TITLE, *costs.measure_pair(part, width)
+        return TITLE, *costs.measure_panel_pair(part, width)
     if not part.rows:
         return 0.0, 0.0, 0.0
     left = margins[0]
@@ -142,11 +142,11 @@ def measure_part(
     return 0.0, *costs.measure_panel(part, narrow, room, unit_room)
 
 
-def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
+def draw_figure_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
     """Draw one part in the rectangle `axes_box`, in fractions of the figure's size. A Pair ignores
     `axes_box` and is drawn `top` units of font.size / 13 below the upper edge of the figure."""
     if isinstance(part, Pair):
-        costs.draw_pair(figure, part, top)
+        costs.draw_panel_pair(figure, part, top)
         return None
     axes = figure.add_axes(axes_box)
     if isinstance(part, Chart):
@@ -162,9 +162,9 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
     unit = look.get_points_per_unit()
     width = pixels * 0.75 / unit
     narrow = width < look.NARROW_BELOW
-    own = [one for part in parts for one in list_panels_of_part(part, narrow)]
+    own = [one for part in parts for one in split_part_if_narrow(part, narrow)]
     margins = costs.measure_margins([one for one in own if isinstance(one, Panel)], width)
-    sizes = [measure_part(part, width, margins) for part in own]
+    sizes = [measure_figure_part(part, width, margins) for part in own]
     titles = [TITLE if titled or (narrow and isinstance(parts[0], Pair)) else 0.0] * len(own)
     remarks = [wrap_remark(part, width) if titled else [] for part in own]
     below = [REMARK + look.LINE * len(words) if words else 0.0 for words in remarks]
@@ -180,7 +180,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
             box = compute_axes_ends(part, narrow, width, margins)
             bottom = 1 - (y + over + tall) / whole
             place = (box[0] / width, bottom, (box[1] - box[0]) / width, tall / whole)
-            draw_part(place, figure, part, y)
+            draw_figure_part(place, figure, part, y)
         y += over + tall + under
         for number, line in enumerate(words):
             write_figure_line(figure, line, y + REMARK + look.LINE * number, whole, width)
@@ -202,7 +202,7 @@ def write_figure_line(
 ) -> None:
     """Write a line of text at the left edge of a figure, `y` units below the upper edge. `height`
     and `width` are the size of the figure. All lengths are in units of font.size / 13."""
-    text = replace_forbidden_chars(
+    text = replace_chars_forbidden_in_html(
         use_minus_signs(look.shorten_to_width(text, width, look.SIZE) if strong else text)
     )
     figure.text(
@@ -231,7 +231,7 @@ def add_file_margin(figure: Figure) -> Figure:
     return figure
 
 
-def convert_to_svg(figure: Figure, paper: bool) -> Drawing:
+def convert_figure_to_svg(figure: Figure, paper: bool) -> Drawing:
     """Convert a figure to SVG, with a background if `paper` is true."""
     figure.patch.set_visible(paper)
     file = io.StringIO()
@@ -242,7 +242,7 @@ def convert_to_svg(figure: Figure, paper: bool) -> Drawing:
 def render_part_as_inline_svg(part: Part, pixels: int, description: str, classes: str = "") -> str:
     """Return a part as an SVG element for the page, `pixels` wide."""
     with apply_style():
-        return convert_to_svg(
+        return convert_figure_to_svg(
             make_figure([part], pixels, titled=False), paper=False
         ).render_inline_svg(description, classes)
 
@@ -260,7 +260,7 @@ def render_figure_file(
         around = 2 * AROUND * look.get_points_per_unit() / 0.75
         figure = add_file_margin(make_figure(parts, pixels - around))
         if kind == "svg":
-            return convert_to_svg(figure, paper=True).render_svg_file(description).encode()
+            return convert_figure_to_svg(figure, paper=True).render_svg_file(description).encode()
         dots = look.PARAMETERS["savefig.dpi"]
         dots = figure.dpi if dots == "figure" else float(dots)
         if kind == "png" and dots**2 * figure.get_figwidth() * figure.get_figheight() > MOST_PIXELS:
@@ -268,6 +268,8 @@ def render_figure_file(
                 f"savefig.dpi is {dots:g}: the picture would have more than {MOST_PIXELS:g} pixels"
             )
         out = io.BytesIO()
-        metadata = METADATA[kind] | {"Title": replace_forbidden_chars(use_minus_signs(description))}
+        metadata = METADATA[kind] | {
+            "Title": replace_chars_forbidden_in_html(use_minus_signs(description))
+        }
         figure.savefig(out, format=kind, metadata=metadata)
         return out.getvalue()

@@ -186,7 +186,7 @@ def draw_row_background(axes: Axes, panel: Panel, rows: Sequence[RowPositions]) 
     axis = panel.axis
     for top, bottom in merge_row_spans(rows):
         if panel.noise is not None and not math.isnan(panel.noise):
-            low, high = axis.clamp_value(-panel.noise), axis.clamp_value(panel.noise)
+            low, high = axis.clamp_to_axis(-panel.noise), axis.clamp_to_axis(panel.noise)
             box = Rectangle((low, top), high - low, bottom - top, lw=0)
             box.set(facecolor=look.get_colour("noise"), zorder=1.0, clip_on=False)
             axes.add_patch(box)
@@ -202,27 +202,27 @@ def draw_row(axes: Axes, panel: Panel, row: Row, positions: RowPositions) -> Non
     of its values. An infinite end of an interval is drawn at the end of the axis."""
     axis, base, own = panel.axis, positions.base, look.get_colour(row.look)
     if row.density:
-        outline = [(axis.clamp_value(x), base - PEAK * share) for x, share in row.density]
+        outline = [(axis.clamp_to_axis(x), base - PEAK * share) for x, share in row.density]
         outline = [(outline[0][0], base), *outline, (outline[-1][0], base)]
         shape = Polygon(outline, closed=True, lw=0, facecolor=own, alpha=0.4)
         axes.add_patch(shape).set(zorder=2.0, clip_on=False)
     if row.bar:
-        end = axis.clamp_value(row.value)
+        end = axis.clamp_to_axis(row.value)
         box = Rectangle((min(0.0, end), base - 5), abs(end), 10, lw=0, facecolor=own, alpha=0.4)
         axes.add_patch(box).set(zorder=2.0, clip_on=False)
     for ends, thick, layer in (((row.lo, row.hi), 1.6, 3.0), (row.inner, 4.0, 3.2)):
         if ends is not None and not any(map(math.isnan, ends)):
-            xs = [axis.clamp_value(end) for end in ends]
+            xs = [axis.clamp_to_axis(end) for end in ends]
             look.draw_line(axes, xs, [base, base], row.look, thick, layer)
     if not row.bar and math.isfinite(row.value):
         shape_of = look.SHAPES.get(row.look, "s")
         size = {"s": 4.05, "D": 3.9}.get(shape_of, POINT_RADIUS)
-        look.draw_mark(axes, axis.clamp_value(row.value), base, shape_of, row.look, size)
+        look.draw_mark(axes, axis.clamp_to_axis(row.value), base, shape_of, row.look, size)
     if row.odd is not None:
-        look.draw_mark(axes, axis.clamp_value(row.odd), base, "x", "ink", 4.0, 5.0)
+        look.draw_mark(axes, axis.clamp_to_axis(row.odd), base, "x", "ink", 4.0, 5.0)
 
 
-def draw_labels(
+def draw_row_labels(
     axes: Axes, row: Row, positions: RowPositions, labels_above: bool, room: float, show_names: bool
 ) -> None:
     """Draw the name, the number and the caveat of a row."""
@@ -268,12 +268,12 @@ def draw_costs(
     draw_row_background(axes, panel, rows)
     for row, place in zip(panel.rows, rows, strict=True):
         draw_row(axes, panel, row, place)
-        draw_labels(axes, row, place, labels_above, room, show_names)
+        draw_row_labels(axes, row, place, labels_above, room, show_names)
     whole = look.get_figure_width(figure)
     draw_ticks(axes, panel, unit_room or whole - axes.get_position().x0 * whole)
 
 
-def compute_pair_positions(
+def compute_panel_pair_positions(
     pair: Pair, width: float
 ) -> tuple[list[tuple[float, float, float]], float]:
     """Return a list with the left end, the right end and the width for the unit of each of the two
@@ -292,10 +292,10 @@ def compute_pair_positions(
     ], names - 12
 
 
-def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
+def measure_panel_pair(pair: Pair, width: float) -> tuple[float, float]:
     """Return the height of the rows of a Pair in a wide figure, and the height of the ticks and
     units below the rows."""
-    boxes, room = compute_pair_positions(pair, width)
+    boxes, room = compute_panel_pair_positions(pair, width)
     sizes = [
         measure_panel(one, False, room, unit_room)
         for one, (*_, unit_room) in zip((pair.then, pair.now), boxes, strict=True)
@@ -303,15 +303,15 @@ def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
     return sizes[0][0], max(below for _, below in sizes)
 
 
-def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
+def draw_panel_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
     """Draw published costs and the costs of this run side by side, `top` units below the upper end
     of a figure. The figure must be at least 500 units wide, and high enough for all rows."""
     width, whole = (
         look.get_figure_width(figure),
         figure.get_figheight() * 72 / look.get_points_per_unit(),
     )
-    tall = measure_pair(pair, width)[0]
-    boxes, _ = compute_pair_positions(pair, width)
+    tall = measure_panel_pair(pair, width)[0]
+    boxes, _ = compute_panel_pair_positions(pair, width)
     both = zip((pair.then, pair.now), boxes, (True, False), strict=True)
     for panel, (left, right, unit_room), show_names in both:
         box = (left / width, 1 - (top + 24 + tall) / whole, (right - left) / width, tall / whole)

@@ -16,7 +16,7 @@ PACKAGE, LEAST_VERSION = "python3-matplotlib", (3, 6)
 
 
 @cache
-def find_drawing_fault() -> str:
+def find_matplotlib_fault() -> str:
     """Return "" if matplotlib can draw figures, else the reason why not. If matplotlib is missing,
     return the command that installs the package."""
     try:
@@ -30,7 +30,7 @@ def find_drawing_fault() -> str:
                 return f"{PACKAGE} is {version}, and must be 3.6 or later"
             # Suppress the warning about a missing font (system-ui) for each text.
             logging.getLogger("matplotlib").setLevel(logging.ERROR)
-            import_canvas().render_part_as_inline_svg(make_trial_panel(), 100, "")
+            import_canvas_module().render_part_as_inline_svg(make_trial_panel(), 100, "")
     except ModuleNotFoundError as error:
         if error.name == "matplotlib":
             return f"apt-get install {PACKAGE}"
@@ -41,7 +41,7 @@ def find_drawing_fault() -> str:
     return ""
 
 
-def import_canvas() -> ModuleType:
+def import_canvas_module() -> ModuleType:
     """Import and return the module canvas, which needs matplotlib."""
     return importlib.import_module("kmtools.report.figures.canvas")
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from kmtools.base.text import replace_forbidden_chars, use_minus_signs
+from kmtools.base.text import replace_chars_forbidden_in_html, use_minus_signs
 from kmtools.report.figures import look
 from kmtools.report.figures.charts import Chart, Curve
 from kmtools.report.figures.scales import Scale, format_tick, make_log_scale
@@ -24,7 +24,7 @@ HEIGHT, APART, POINT_RADIUS = 210.0, 15.0, 3.5
 LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
-def spread_labels(positions: Sequence[float], low: float, high: float) -> list[float]:
+def spread_label_positions(positions: Sequence[float], low: float, high: float) -> list[float]:
     """Return the positions of labels: each close to the wanted position in `positions`, between
     `low` and `high`, and at least APART from the position of the next label."""
     order = sorted(range(len(positions)), key=lambda index: positions[index])
@@ -105,7 +105,7 @@ def draw_curve_names(axes: Axes, chart: Chart) -> None:
     tall = box.height * figure.get_figheight() * 72 / unit
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = [to_axes.transform(curve.points[-1][:2]) for curve in chart.curves]
-    at = spread_labels([tall * (1 - float(y)) for _, y in ends], 0.0, tall)
+    at = spread_label_positions([tall * (1 - float(y)) for _, y in ends], 0.0, tall)
     for curve, (x, y), down in zip(chart.curves, ends, at, strict=True):
         if abs(down - tall * (1 - y)) > 3 or (1 - x) * wide > 20:
             axes.plot(
@@ -116,7 +116,7 @@ def draw_curve_names(axes: Axes, chart: Chart) -> None:
         label = axes.text(
             1 + 9 / wide,
             1 - (down + 4) / tall,
-            use_minus_signs(replace_forbidden_chars(curve.name)),
+            use_minus_signs(replace_chars_forbidden_in_html(curve.name)),
         )
         label.set(
             transform=where, color=look.get_colour(curve.look), parse_math=False, va="baseline"
@@ -141,7 +141,9 @@ def draw_legend(axes: Axes, chart: Chart, height: float) -> None:
             markeredgewidth=1.8 * look.get_points_per_unit() if ring else 0.0,
         )  # fmt: skip
         label = axes.text(
-            (20 - left) / wide, y - 4 / height, use_minus_signs(replace_forbidden_chars(curve.name))
+            (20 - left) / wide,
+            y - 4 / height,
+            use_minus_signs(replace_chars_forbidden_in_html(curve.name)),
         )
         label.set(transform=axes.transAxes, color=own, parse_math=False, va="baseline")
         label.set(fontsize=look.SMALL * look.get_points_per_unit(), clip_on=False)

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
 
-from kmtools.base.text import replace_forbidden_chars, use_minus_signs
+from kmtools.base.text import replace_chars_forbidden_in_html, use_minus_signs
 from kmtools.base.text import shorten_middle as text_shortened
 
 # matplotlib's current parameters.
@@ -133,7 +133,7 @@ def write_text(
     """Write a line of text with its baseline at `y` and its left or right end at `x`; `end` says
     which end, "left" or "right"."""
     axes.text(
-        x, y, replace_forbidden_chars(use_minus_signs(text)), transform=transform,
+        x, y, replace_chars_forbidden_in_html(use_minus_signs(text)), transform=transform,
         color=get_colour(look), ha=end, va="baseline",
         fontsize=size * get_points_per_unit(), fontweight="bold" if strong else "normal",
         parse_math=False,

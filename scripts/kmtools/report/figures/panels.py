@@ -42,7 +42,7 @@ def describe_noise_floor(rows: Sequence[Result]) -> str:
     )
 
 
-def make_remark(rows: Sequence[Result]) -> str:
+def make_panel_remark(rows: Sequence[Result]) -> str:
     """Return the remark below a panel: the names of the rows that are not drawn, the noise floor
     and the equivalence margin."""
     quiet = [r for r in result_kinds.select_judged_results(rows) if r.verdict in NOT_DRAWN]
@@ -127,7 +127,7 @@ def make_cost_panels(results: Sequence[Result]) -> list[Panel]:
         unit = f"added over {known[0].baseline}, {first.unit} per operation"
         margin, noise = first.margin or None, first.noise_floor or None
         drawn, notes = number_caveats(drawn)
-        remark = " ".join(filter(None, (notes, make_remark(rows))))
+        remark = " ".join(filter(None, (notes, make_panel_remark(rows))))
         panels.append(Panel(first.benchmark, unit, axis, drawn, margin, noise, remark))
     return panels
 
@@ -199,7 +199,7 @@ def make_count_panels(results: Sequence[Result]) -> list[Panel]:
         low = min((row.value for row in drawn), default=0.0)
         unit = f"instructions added over {known[0].baseline}"
         axis = Scale(min(0.0, 1.08 * low), max(1.0, 1.08 * high))
-        panels.append(Panel(rows[0].benchmark, unit, axis, drawn, remark=make_remark(rows)))
+        panels.append(Panel(rows[0].benchmark, unit, axis, drawn, remark=make_panel_remark(rows)))
     return panels
 
 

@@ -33,7 +33,7 @@ class Scale:
     high: float
     linear: float | None = None
 
-    def clamp_value(self, value: float) -> float:
+    def clamp_to_axis(self, value: float) -> float:
         """Return the value on the axis that is nearest to `value`."""
         if math.isnan(value):
             raise ValueError("a value that is not a number has no place on an axis")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kmtools.base.text import replace_forbidden_chars, use_minus_signs
+from kmtools.base.text import replace_chars_forbidden_in_html, use_minus_signs
 
 COLOURS = Path(__file__).resolve().parents[1] / "colours.css"
 FAMILY = "DejaVu Sans"
@@ -72,7 +72,7 @@ class Drawing:
     def render_inline_svg(self, description: str, classes: str = "") -> str:
         """Return the <svg> element for a page, with a short description."""
         attribute = f' class="{classes}"' if classes else ""
-        text = html.escape(replace_forbidden_chars(use_minus_signs(description)))
+        text = html.escape(replace_chars_forbidden_in_html(use_minus_signs(description)))
         label = f'role="img" aria-label="{text}"'
         body = "".join(element.render_svg() for element in self.elements)
         return f"<svg {self.render_size_attributes()}{attribute} {label}>{body}</svg>"
@@ -81,7 +81,7 @@ class Drawing:
         """Return the text of an SVG file, with the colours of both schemes."""
         style = COLOURS.read_text(encoding="utf-8")
         body = "\n".join(element.render_svg() for element in self.elements)
-        label = html.escape(replace_forbidden_chars(use_minus_signs(description)))
+        label = html.escape(replace_chars_forbidden_in_html(use_minus_signs(description)))
         return (
             '<?xml version="1.0" encoding="utf-8"?>\n'
             f'<svg xmlns="http://www.w3.org/2000/svg" {self.render_size_attributes()} role="img"'
@@ -97,13 +97,13 @@ def format_coordinate(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def parse_style(element: ElementTree.Element) -> dict[str, str]:
+def parse_css_style(element: ElementTree.Element) -> dict[str, str]:
     """Return the CSS declarations in the style attribute of an element."""
     parts = (part.partition(":") for part in element.get("style", "").split(";"))
     return {name.strip(): value.strip() for name, _, value in parts if value}
 
 
-def convert_path(path: str, x: float = 0.0, y: float = 0.0) -> str:
+def convert_svg_path(path: str, x: float = 0.0, y: float = 0.0) -> str:
     """Return the steps of a path, moved by (x, y) and converted to pixels."""
     found, at = [], ("", "")
     for letter, digits in STEP.findall(path):
@@ -148,7 +148,7 @@ def make_shape_attributes(style: Mapping[str, str]) -> str | None:
 
 def convert_text_element(element: ElementTree.Element) -> Element:
     """Convert a text element of matplotlib's SVG to an element of a drawing."""
-    style = parse_style(element)
+    style = parse_css_style(element)
     font = style.get("font", "")
     x, y = float(element.get("x", "0")), float(element.get("y", "0"))
     if moved := MOVED.search(element.get("transform", "")):
@@ -193,9 +193,9 @@ def list_drawn_shapes(
             if tag == "use":
                 source = definitions[element.get(LINK, element.get("href", ""))[1:]]
                 x, y = float(element.get("x", "0")), float(element.get("y", "0"))
-            attributes = make_shape_attributes(parse_style(source) | parse_style(element))
+            attributes = make_shape_attributes(parse_css_style(source) | parse_css_style(element))
             if attributes is not None:
-                yield Element(attributes, convert_path(source.get("d", ""), x, y))
+                yield Element(attributes, convert_svg_path(source.get("d", ""), x, y))
 
 
 def merge_adjacent_shapes(elements: Sequence[Element]) -> list[Element]:

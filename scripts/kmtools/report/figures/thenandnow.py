@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kmtools.analyse.published import PublishedNumber, read_successors
+from kmtools.analyse.published import PublishedNumber, read_successor_variants
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
@@ -74,7 +74,7 @@ class MatchedCost:
         return self.label.removeprefix("marker-")
 
 
-def find_counterpart(result: Result, reference: str) -> MeasuredCost | None:
+def find_cost_over_reference(result: Result, reference: str) -> MeasuredCost | None:
     """Return the cost that the variant of `result` adds to the variant `reference` of the same
     benchmark; None if this cost is unknown."""
     own = (result.tier, result.unit, result.margin or 0.0)
@@ -93,14 +93,14 @@ def pair_published_costs(
     """Return, by published machine, each published cost together with the corresponding costs of
     this run. Published costs that this run has not measured in cycles are left out."""
     timed = {r.key: r for r in results if r.unit in (UNIT_TSC, UNIT_GUEST)}
-    names = read_successors()
+    names = read_successor_variants()
     rows: dict[Machine, list[MatchedCost]] = defaultdict(list)
     for then in numbers:
-        if then.delta is None or then.over is None or then.is_whole_program:
+        if then.delta is None or then.over is None or then.is_number_of_whole_program:
             continue
         bases = sorted(set(names.get((then.source, then.over), [])))
         found = [
-            find_counterpart(r, base)
+            find_cost_over_reference(r, base)
             for ours in names.get((then.source, f"{then.benchmark}:{then.variant}"), [])
             for benchmark, base in bases
             for r in timed.values()
@@ -119,7 +119,7 @@ def compute_visibility_limit(values: Sequence[float]) -> float:
     return max(sizes[len(sizes) // 4], sizes[-1] / 300) if sizes else 1.0
 
 
-def find_caveat(published: PublishedNumber) -> str:
+def find_published_caveat(published: PublishedNumber) -> str:
     """Return the short caveat of a published cost; the table has the full notes."""
     if published.is_stated_delta_wrong and published.delta_stated is not None:
         return f"stated: {float(published.delta_stated):+g}, against its totals"
@@ -137,14 +137,14 @@ def make_published_row(row: MatchedCost) -> drawing_rows.Row:
         words += f" ± {format_amount(half)}"
     if then.is_stated_delta_wrong and then.delta_stated is not None:
         odd = float(then.delta_stated)
-    caveat = find_caveat(then)
+    caveat = find_published_caveat(then)
     ends = (then.delta - half, then.delta + half)
     return drawing_rows.Row(
         row.short_label, then.delta, *ends, "then", words, caveat=caveat, odd=odd
     )
 
 
-def choose_counterpart(row: MatchedCost) -> MeasuredCost:
+def choose_measured_counterpart(row: MatchedCost) -> MeasuredCost:
     """Return the cost to draw next to a published cost: among the corresponding costs of this run,
     the cost from the best tier in PREFERRED_TIERS."""
     return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
@@ -152,22 +152,22 @@ def choose_counterpart(row: MatchedCost) -> MeasuredCost:
 
 def make_measured_row(row: MatchedCost) -> drawing_rows.Row:
     """Return the cost of this run that corresponds to a published cost, as a row."""
-    ours = choose_counterpart(row)
+    ours = choose_measured_counterpart(row)
     ends = (ours.interval.lo, ours.interval.hi)
     words = format_amount(ours.delta, True)
     if all(map(math.isfinite, ends)):
         words += f" ± {format_amount((ends[1] - ends[0]) / 2)}"
     # Reserve the space of the caveat, so that the row is as high as the published row next to it.
-    blank = find_caveat(row.then)
+    blank = find_published_caveat(row.then)
     return drawing_rows.Row(row.short_label, ours.delta, *ends, "ours", words, blank=blank)
 
 
-def make_pair(machine: Machine, rows: Sequence[MatchedCost]) -> Pair:
+def make_panel_pair(machine: Machine, rows: Sequence[MatchedCost]) -> Pair:
     """Return the panel of a published machine and the panel of this run."""
     then, now = [make_published_row(row) for row in rows], [make_measured_row(row) for row in rows]
     year, units = rows[0].then.date[:4], sorted({row.then.unit for row in rows})
-    ours = sorted({choose_counterpart(row).unit for row in rows})
-    least = min(choose_counterpart(row).margin for row in rows)
+    ours = sorted({choose_measured_counterpart(row).unit for row in rows})
+    least = min(choose_measured_counterpart(row).margin for row in rows)
     here = [end for row in now for end in (row.value, row.lo, row.hi)]
     floor = max(least, compute_visibility_limit([row.value for row in now]))
     published = [end for row in then for end in (row.value, row.lo, row.hi, row.odd or 0.0)]
@@ -179,6 +179,6 @@ def make_pair(machine: Machine, rows: Sequence[MatchedCost]) -> Pair:
     )
 
 
-def sort_machines(rows: Mapping[Machine, Sequence[MatchedCost]]) -> list[Machine]:
+def sort_published_machines(rows: Mapping[Machine, Sequence[MatchedCost]]) -> list[Machine]:
     """Return the published machines in `rows`, the machine of 2006 first."""
     return sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))
