@@ -10,7 +10,7 @@
  * Reschedule if needed.  Return false if the buffer of a seq_file has overflowed: further lines
  * need not be printed, because seq_file calls the show function again, with a larger buffer.
  */
-static inline bool kmarkers_can_print_line(struct seq_file *m)
+static inline bool kmarkers_seq_has_space(struct seq_file *m)
 {
 	cond_resched();
 	return !seq_has_overflowed(m);

@@ -52,7 +52,7 @@ static u64 pick_larger_size(u64 a, u64 b)
 }
 
 /* Read the cache sizes that a CPUID leaf reports.  Return false if the leaf describes no cache. */
-static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
+static bool read_cache_sizes_of_leaf(u32 leaf, struct bench_caches *caches)
 {
 	u32 subleaf;
 
@@ -80,9 +80,9 @@ static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
 void bench_read_caches(struct bench_caches *caches)
 {
 	*caches = (struct bench_caches) { 0 };
-	if (!(read_cpuid(0, 0).a >= LEAF_INTEL && read_cache_leaf(LEAF_INTEL, caches)) &&
+	if (!(read_cpuid(0, 0).a >= LEAF_INTEL && read_cache_sizes_of_leaf(LEAF_INTEL, caches)) &&
 	    read_cpuid(LEAF_LARGEST, 0).a >= LEAF_AMD)
-		read_cache_leaf(LEAF_AMD, caches);
+		read_cache_sizes_of_leaf(LEAF_AMD, caches);
 	caches->code = caches->code ?: unknown.code;
 	caches->middle = caches->middle ?: unknown.middle;
 	caches->last = caches->last ?: unknown.last;

@@ -36,12 +36,12 @@ static noinline void time_addition_chain(u32 passes, bool use_counter, struct wi
 	local_irq_save(irqs);
 	if (use_counter)
 		before = bench_read_cycle_counter();
-	start = bench_tsc();
+	start = bench_read_tsc();
 	for (i = 0; i < passes; i++)
 		asm volatile(".rept " __stringify(LINKS_PER_PASS) "\n\t"
 			     "add %1, %0\n\t"
 			     ".endr" : "+r" (sum) : "r" (one) : "cc");
-	window->ticks = bench_tsc() - start;
+	window->ticks = bench_read_tsc() - start;
 	if (use_counter)
 		cycles = bench_read_cycle_counter() - before;
 	local_irq_restore(irqs);
@@ -56,7 +56,7 @@ static int compare_ratios(const void *a, const void *b)
 }
 
 /**
- * bench_measure_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
+ * bench_measure_cycles_per_tick() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
  *
  * The result is the mean of the middle two of four measurements, because an interrupt may disturb
  * one measurement.  User space cannot disable interrupts.
@@ -64,7 +64,7 @@ static int compare_ratios(const void *a, const void *b)
  * Return: the ratio, or 0 if at least two of the measurements failed or the machine cannot count
  * core cycles.
  */
-u64 bench_measure_cycles_ratio(void)
+u64 bench_measure_cycles_per_tick(void)
 {
 	enum bench_cycles source = bench_find_cycles_source();
 	struct window brief, longer;

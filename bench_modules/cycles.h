@@ -7,6 +7,6 @@
 
 #define BENCH_CYCLES_SHIFT	20
 
-u64 bench_measure_cycles_ratio(void);
+u64 bench_measure_cycles_per_tick(void);
 
 #endif /* BENCH_MODULES_CYCLES_H */

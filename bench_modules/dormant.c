@@ -28,7 +28,7 @@ const struct module *bench_get_group_owner(unsigned int group)
 }
 
 /* Return true if a module has benchmark groups. */
-static bool has_module_groups(const struct module *module)
+static bool has_benchmark_groups(const struct module *module)
 {
 	unsigned int i;
 
@@ -52,7 +52,7 @@ int bench_check_markers_disabled(const char *log_prefix)
 
 	marker_iter_reset(&iter);
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
-		if (!has_module_groups(iter.module) || !READ_ONCE(iter.marker->state__imv))
+		if (!has_benchmark_groups(iter.module) || !READ_ONCE(iter.marker->state__imv))
 			continue;
 		pr_warn("%s: marker %s is enabled: disconnect its probes\n", log_prefix,
 			iter.marker->name);

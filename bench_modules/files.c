@@ -97,7 +97,7 @@ static int env_show(struct seq_file *m, void *unused)
 	char name[KMARKERS_HYPERVISOR_BYTES];
 	u64 buffer, cache;
 
-	kmarkers_read_hypervisor(name);
+	kmarkers_read_hypervisor_name(name);
 	mutex_lock(&bench_session.lock);
 	seq_printf(m, "kernel=%s\n", init_utsname()->release);
 	seq_printf(m, "cpu_model=%s\n", boot_cpu_data.x86_model_id);
@@ -256,7 +256,7 @@ static ssize_t config_write(struct file *file, const char __user *buf, size_t co
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(config);
 
-static int set_config_from_text(enum bench_config_item item, const char *text)
+static int parse_and_set_config_item(enum bench_config_item item, const char *text)
 {
 	u64 value;
 	int err = patcher_parse_number(text, false, &value);
@@ -283,7 +283,7 @@ static int execute_bench_control_line(char *line)
 		*value = '\0';
 		item = bench_find_config_item(line);
 		if (item >= 0)
-			return set_config_from_text(item, value + 1);
+			return parse_and_set_config_item(item, value + 1);
 		live = bench_live_find_benchmark(line);
 		if (live)
 			return bench_live_select_variant(live, value + 1);

@@ -24,7 +24,7 @@ static struct bench_live *const benchmarks[] = { &bench_live_getppid, &bench_liv
 
 static DEFINE_MUTEX(lock);
 
-static int replace_live_variant(struct bench_live *live, unsigned int variant)
+static int switch_to_live_variant(struct bench_live *live, unsigned int variant)
 {
 	int err = live->now ? live->end(live->now) : 0;
 
@@ -64,7 +64,7 @@ int bench_live_select_variant(struct bench_live *live, const char *name)
 	mutex_lock(&lock);
 	for (i = 0; i < live->nr_variants; i++)
 		if (!strcmp(name, live->variants[i]))
-			err = replace_live_variant(live, i);
+			err = switch_to_live_variant(live, i);
 	mutex_unlock(&lock);
 	return err;
 }

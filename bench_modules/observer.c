@@ -21,7 +21,7 @@ static struct {
 	void (*work)(void);
 } state;
 
-void bench_observer_set_work(void (*work)(void))
+void bench_observer_set_callback(void (*work)(void))
 {
 	state.work = work;
 }
@@ -39,7 +39,7 @@ u64 bench_observer_read_gap(void)
 	return state.gap;
 }
 
-unsigned int bench_observer_get_cpu(void)
+unsigned int bench_observer_get_gap_cpu(void)
 {
 	return state.cpu;
 }
@@ -69,7 +69,7 @@ void bench_watch_init(struct bench_watch *watch, unsigned int timer_irqs)
 	*watch = (struct bench_watch) {
 		.calibrating_until = ktime_get_ns() + CALIBRATION_NS,
 		.irqs = timer_irqs,
-		.last = bench_tsc(),
+		.last = bench_read_tsc(),
 	};
 }
 
@@ -78,7 +78,7 @@ void bench_watch_read_clock(struct bench_watch *watch)
 	if (state.work)
 		state.work();
 	watch->asked = READ_ONCE(state.asked);
-	watch->now = bench_tsc();
+	watch->now = bench_read_tsc();
 }
 
 void bench_watch_record_gap(struct bench_watch *watch, unsigned int timer_irqs)

@@ -50,12 +50,12 @@ void bench_watch_record_gap(struct bench_watch *watch, unsigned int timer_irqs);
 u64 bench_observer_read_gap(void);
 
 /* Return the CPU on which the last result of bench_observer_read_gap() was measured. */
-unsigned int bench_observer_get_cpu(void);
+unsigned int bench_observer_get_gap_cpu(void);
 
 /*
  * Set the function that the observer thread calls before each reading of the clock; NULL for none.
  * The thread must not be running.
  */
-void bench_observer_set_work(void (*work)(void));
+void bench_observer_set_callback(void (*work)(void));
 
 #endif /* BENCH_MODULES_OBSERVER_H */

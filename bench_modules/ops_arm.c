@@ -161,7 +161,7 @@ static int setup_sites_and_observer(bool realtime)
 {
 	int err;
 
-	sites = bench_get_sites();
+	sites = bench_get_sites_module();
 	if (!sites)
 		return -ENODEV;
 	err = sites->setup();
@@ -175,7 +175,7 @@ static int setup_sites_and_observer(bool realtime)
 err_sites:
 	sites->teardown();
 err_put:
-	bench_put_sites();
+	bench_put_sites_module();
 	return err;
 }
 
@@ -183,15 +183,15 @@ static void teardown_sites_and_observer(void)
 {
 	bench_observer_stop();
 	sites->teardown();
-	bench_put_sites();
+	bench_put_sites_module();
 }
 
-static int setup_arm_scaling(void)
+static int setup_scaling_benchmark(void)
 {
 	return setup_sites_and_observer(false);
 }
 
-static int setup_arm_stall(void)
+static int setup_stall_benchmark(void)
 {
 	return setup_sites_and_observer(true);
 }
@@ -207,9 +207,9 @@ static int measure_site_switch(enum sites_method method, u32 nr, bool on, struct
 
 	bench_observer_read_gap();
 	ns = ktime_get_ns();
-	start = bench_tsc();
+	start = bench_read_tsc();
 	err = sites->set(method, nr, on);
-	window->ticks = bench_tsc() - start;
+	window->ticks = bench_read_tsc() - start;
 	window->ns = ktime_get_ns() - ns;
 	window->gap = bench_observer_read_gap();
 	return err;
@@ -217,9 +217,9 @@ static int measure_site_switch(enum sites_method method, u32 nr, bool on, struct
 
 static void spin_for_ticks(u64 ticks)
 {
-	u64 start = bench_tsc();
+	u64 start = bench_read_tsc();
 
-	while (bench_tsc() - start < ticks)
+	while (bench_read_tsc() - start < ticks)
 		cpu_relax();
 }
 
@@ -230,7 +230,7 @@ static void ignore_interrupt(void *unused)
 
 static void interrupt_observer_cpu(void)
 {
-	smp_call_function_single(bench_observer_get_cpu(), ignore_interrupt, NULL, 1);
+	smp_call_function_single(bench_observer_get_gap_cpu(), ignore_interrupt, NULL, 1);
 }
 #else
 static void interrupt_observer_cpu(void)
@@ -277,7 +277,7 @@ static void store_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 	*sink->next++ = (struct bench_sample) {
 		.block = sink->block, .position = sink->position, .variant = variant,
 		.size = nr, .value = value,
-		.cpu = gap ? bench_observer_get_cpu() : raw_smp_processor_id(),
+		.cpu = gap ? bench_observer_get_gap_cpu() : raw_smp_processor_id(),
 	};
 }
 
@@ -312,7 +312,7 @@ static unsigned int count_method_samples(const struct method *method)
  * Switch sites on, and store the samples.  In odd blocks, switch sites off instead if
  * @method->alternates is true.
  */
-static int measure_switching_sites_on(struct sink *sink, const struct method *method, u32 nr)
+static int measure_enabling_sites(struct sink *sink, const struct method *method, u32 nr)
 {
 	struct patcher_stats before, after;
 	struct window window;
@@ -332,7 +332,7 @@ static int measure_switching_sites_on(struct sink *sink, const struct method *me
 }
 
 /* Switch sites off.  Store a sample if the method has a variant for that (@method->off). */
-static int measure_switching_sites_off(struct sink *sink, const struct method *method, u32 nr)
+static int measure_disabling_sites(struct sink *sink, const struct method *method, u32 nr)
 {
 	struct window window;
 	int err;
@@ -388,13 +388,13 @@ static int measure_scaling_block(u32 block, struct bench_sample *samples)
 		err = sites->set(SITES_BATCHED, SITES_MOST, true) ?:
 		      sites->set(SITES_BATCHED, SITES_MOST, false);
 	for (nr = collect_measured_pairs(pairs); nr && !err; nr--, sink.position++) {
-		unsigned int pick = bench_draw_random(nr);
+		unsigned int pick = bench_draw_random_below(nr);
 		const struct method *method = &methods[pairs[pick] / ARRAY_SIZE(sizes)];
 		u32 size = sizes[pairs[pick] % ARRAY_SIZE(sizes)];
 
 		pairs[pick] = pairs[nr - 1];
-		err = measure_switching_sites_on(&sink, method, size) ?:
-		      measure_switching_sites_off(&sink, method, size);
+		err = measure_enabling_sites(&sink, method, size) ?:
+		      measure_disabling_sites(&sink, method, size);
 	}
 	return err;
 }
@@ -403,7 +403,7 @@ const struct bench_group bench_arm_scaling = {
 	.name = "arm-scaling",
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
-	.setup = setup_arm_scaling,
+	.setup = setup_scaling_benchmark,
 	.lacks = SITES_LACKING "no second CPU is available for the observer thread",
 	.teardown = teardown_sites_and_observer,
 	.block = measure_scaling_block,
@@ -451,7 +451,7 @@ const struct bench_group bench_arm_stall = {
 	.name = "arm-stall",
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
-	.setup = setup_arm_stall,
+	.setup = setup_stall_benchmark,
 	.lacks = SITES_LACKING "no second CPU is available for the observer thread",
 	.teardown = teardown_sites_and_observer,
 	.block = measure_stall_block,

@@ -109,7 +109,7 @@ static const struct bench_variant pages_variants[] = {
  * Return log2 of the buffer size.  Under an emulator, return the minimum, because an emulator has
  * no caches and writes a large buffer slowly.
  */
-static unsigned int choose_buffer_order(void)
+static unsigned int choose_log2_of_buffer_bytes(void)
 {
 	struct bench_caches caches;
 	unsigned int order;
@@ -147,7 +147,7 @@ static unsigned int count_buffer_chunks(void)
 
 static int setup_cold_buffer(void)
 {
-	cold_order = choose_buffer_order();
+	cold_order = choose_log2_of_buffer_bytes();
 	return bench_alloc_chunks(small_pages, count_buffer_chunks(), false);
 }
 

@@ -20,7 +20,7 @@
 static u8 *pressure_buffer;
 static u64 pressure_walk = 1;
 
-static void evict_caches(void)
+static void evict_l1_and_l2_caches(void)
 {
 	evict_caches_by_walk(pressure_buffer, EVICT_ORDER, EVICT_STEPS, &pressure_walk);
 }
@@ -53,13 +53,13 @@ const struct bench_group bench_getppid_quiet = {
 	.nr_variants = ARRAY_SIZE(quiet_variants),
 };
 
-BENCH_OPS_EACH(pressure_out, evict_caches(), read_parent_pid())
-BENCH_OPS_EACH(pressure_out_clone, evict_caches(), read_parent_pid())
-BENCH_OPS_EACH(pressure_generic, evict_caches(), CALL(generic))
-BENCH_OPS_EACH(pressure_immediate, evict_caches(), CALL(immediate))
-BENCH_OPS_EACH(pressure_jump, evict_caches(), CALL(jump))
+BENCH_OPS_EACH(pressure_out, evict_l1_and_l2_caches(), read_parent_pid())
+BENCH_OPS_EACH(pressure_out_clone, evict_l1_and_l2_caches(), read_parent_pid())
+BENCH_OPS_EACH(pressure_generic, evict_l1_and_l2_caches(), CALL(generic))
+BENCH_OPS_EACH(pressure_immediate, evict_l1_and_l2_caches(), CALL(immediate))
+BENCH_OPS_EACH(pressure_jump, evict_l1_and_l2_caches(), CALL(jump))
 /* Measure the cost of reading the clock, which every other variant includes. */
-BENCH_OPS_EACH(pressure_clock, evict_caches(), (void)0)
+BENCH_OPS_EACH(pressure_clock, evict_l1_and_l2_caches(), (void)0)
 
 static const struct bench_variant pressure_variants[] = {
 	BENCH_ROW("compiled-out", pressure_out),
@@ -70,7 +70,7 @@ static const struct bench_variant pressure_variants[] = {
 	BENCH_ROW("clock", pressure_clock),
 };
 
-static int setup_pressure_buffer(void)
+static int alloc_pressure_buffer(void)
 {
 	pressure_buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!pressure_buffer)
@@ -89,6 +89,6 @@ const struct bench_group bench_getppid_pressure = {
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
 	.loops = { 2, 4, 18 },
-	.setup = setup_pressure_buffer,
+	.setup = alloc_pressure_buffer,
 	.teardown = free_pressure_buffer,
 };

@@ -62,7 +62,7 @@ const struct bench_group bench_lock_pair_##id = {			\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
 	.setup = init_bench_locks,					\
-	.select = check_disabled_probes,				\
+	.select = check_sites_of_lock_probes,				\
 }
 
 static int init_bench_locks(void)
@@ -72,12 +72,12 @@ static int init_bench_locks(void)
 }
 
 /* Check once in each block, before the baseline, that both probes are disabled: see ops_sdt.c. */
-static int check_disabled_probes(unsigned int variant)
+static int check_sites_of_lock_probes(unsigned int variant)
 {
 	if (variant)
 		return 0;
-	return sdt_check_sites(&sdt_bench_lock___acquire, 0, false) ?:
-	       sdt_check_sites(&sdt_bench_lock___release, 0, false);
+	return sdt_check_site_states(&sdt_bench_lock___acquire, 0, false) ?:
+	       sdt_check_site_states(&sdt_bench_lock___release, 0, false);
 }
 
 LOCK_GROUP(spinlock, "spinlock", &the_spinlock, SPINLOCK);

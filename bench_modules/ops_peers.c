@@ -203,7 +203,7 @@ static void remove_ftrace_hook(void)
 }
 #endif
 
-static void teardown_peer_callbacks(void)
+static void teardown_compared_mechanisms(void)
 {
 	remove_ftrace_hook();
 	unregister_bench_kprobe(0);
@@ -213,7 +213,7 @@ static void teardown_peer_callbacks(void)
 	static_call_update(bench_call_on, (typeof(&called_plain))NULL);
 }
 
-static int setup_peer_callbacks(void)
+static int setup_compared_mechanisms(void)
 {
 	int err;
 
@@ -225,7 +225,7 @@ static int setup_peer_callbacks(void)
 	if (!err)
 		err = add_ftrace_hook();
 	if (err)
-		teardown_peer_callbacks();
+		teardown_compared_mechanisms();
 	return err;
 }
 
@@ -233,8 +233,8 @@ const struct bench_group bench_peers_enabled = {
 	.name = "peers-enabled",
 	.variants = armed_variants,
 	.nr_variants = ARRAY_SIZE(armed_variants),
-	.setup = setup_peer_callbacks,
-	.teardown = teardown_peer_callbacks,
+	.setup = setup_compared_mechanisms,
+	.teardown = teardown_compared_mechanisms,
 };
 
 #ifdef CONFIG_OPTPROBES

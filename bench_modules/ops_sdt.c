@@ -71,16 +71,16 @@ static const struct bench_variant off_variants[] = {
  * Check once in each block, before the baseline, that the sites are disabled: another program may
  * attach handlers, and promote_after may promote or demote sites at any time.
  */
-static int check_disabled_probe(unsigned int variant)
+static int check_sites_of_disabled_probe(unsigned int variant)
 {
-	return variant ? 0 : sdt_check_sites(&sdt_bench_sdt___off, 0, false);
+	return variant ? 0 : sdt_check_site_states(&sdt_bench_sdt___off, 0, false);
 }
 
 const struct bench_group bench_sdt_dormant = {
 	.name = "sdt-dormant",
 	.variants = off_variants,
 	.nr_variants = ARRAY_SIZE(off_variants),
-	.select = check_disabled_probe,
+	.select = check_sites_of_disabled_probe,
 };
 
 BENCH_OPS(on_none, (void)0)
@@ -167,13 +167,13 @@ static int setup_sdt_probes(void)
 	return err;
 }
 
-static int check_enabled_probes(unsigned int variant)
+static int check_sites_of_enabled_probes(unsigned int variant)
 {
 	if (variant)
 		return 0;
-	return sdt_check_sites(&sdt_bench_sdt___on, 1, false) ?:
-	       sdt_check_sites(&sdt_bench_sdt___two, 2, false) ?:
-	       sdt_check_sites(&sdt_bench_sdt___promoted, 1, true);
+	return sdt_check_site_states(&sdt_bench_sdt___on, 1, false) ?:
+	       sdt_check_site_states(&sdt_bench_sdt___two, 2, false) ?:
+	       sdt_check_site_states(&sdt_bench_sdt___promoted, 1, true);
 }
 
 const struct bench_group bench_sdt_enabled = {
@@ -182,7 +182,7 @@ const struct bench_group bench_sdt_enabled = {
 	.nr_variants = ARRAY_SIZE(on_variants),
 	.setup = setup_sdt_probes,
 	.teardown = teardown_sdt_probes,
-	.select = check_enabled_probes,
+	.select = check_sites_of_enabled_probes,
 };
 
 const struct bench_group bench_sdt_trapped = {
@@ -191,5 +191,5 @@ const struct bench_group bench_sdt_trapped = {
 	.nr_variants = ARRAY_SIZE(trap_variants),
 	.setup = setup_sdt_probes,
 	.teardown = teardown_sdt_probes,
-	.select = check_enabled_probes,
+	.select = check_sites_of_enabled_probes,
 };

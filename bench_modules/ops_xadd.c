@@ -59,17 +59,17 @@ static int start_contending_thread(void)
 {
 	int err;
 
-	bench_observer_set_work(contend_for_cache_line);
+	bench_observer_set_callback(contend_for_cache_line);
 	err = bench_observer_start(false);
 	if (err)
-		bench_observer_set_work(NULL);
+		bench_observer_set_callback(NULL);
 	return err;
 }
 
 static void stop_contending_thread(void)
 {
 	bench_observer_stop();
-	bench_observer_set_work(NULL);
+	bench_observer_set_callback(NULL);
 }
 
 const struct bench_group bench_xadd_prefix_contended = {

@@ -151,7 +151,7 @@ static bool has_disturbed_window(const struct bench_sample *windows)
 	return false;
 }
 
-static void show_thousandths(struct seq_file *m, s64 milli)
+static void print_thousandths_as_decimal(struct seq_file *m, s64 milli)
 {
 	u64 abs = milli < 0 ? -milli : milli;
 
@@ -178,7 +178,7 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 	return count;
 }
 
-static int compare_samples_by_sites(const void *a, const void *b)
+static int compare_samples_by_site_count(const void *a, const void *b)
 {
 	const struct bench_sample *x = *(const struct bench_sample *const *)a;
 	const struct bench_sample *y = *(const struct bench_sample *const *)b;
@@ -197,14 +197,14 @@ static unsigned int collect_sorted_samples(const struct bench_result *result, un
 	for (i = 0; i < nr; i++)
 		if (result->samples[i].variant == variant)
 			sorted[count++] = &result->samples[i];
-	sort(sorted, count, sizeof(*sorted), compare_samples_by_sites, NULL);
+	sort(sorted, count, sizeof(*sorted), compare_samples_by_site_count, NULL);
 	return count;
 }
 
 /* Print the median of each variant for each number of sites. */
-static void show_medians_by_size(struct seq_file *m, const struct bench_group *group,
-				 const struct bench_result *result, unsigned int nr,
-				 const struct bench_sample **sorted)
+static void show_medians_by_site_count(struct seq_file *m, const struct bench_group *group,
+				       const struct bench_result *result, unsigned int nr,
+				       const struct bench_sample **sorted)
 {
 	unsigned int variant, count, first, end;
 
@@ -246,7 +246,7 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 	if (!room)
 		return -ENOMEM;
 	if (group->block) {
-		show_medians_by_size(m, group, result, nr, room);
+		show_medians_by_site_count(m, group, result, nr, room);
 		kvfree(room);
 		return 0;
 	}
@@ -263,9 +263,9 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 			high = slopes[count - 1];
 		}
 		seq_printf(m, "%s %u %u", group->variants[i].name, count, disturbed);
-		show_thousandths(m, low);
-		show_thousandths(m, median);
-		show_thousandths(m, high);
+		print_thousandths_as_decimal(m, low);
+		print_thousandths_as_decimal(m, median);
+		print_thousandths_as_decimal(m, high);
 		seq_puts(m, "\n");
 	}
 	kvfree(room);

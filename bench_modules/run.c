@@ -46,12 +46,12 @@ static u64 draw_random_number(void)
 }
 
 /**
- * bench_draw_random() - return a random number, which the seed of the run determines
+ * bench_draw_random_below() - return a random number, which the seed of the run determines
  * @below: upper bound, exclusive; not 0
  *
  * Context: in the block function of a group.
  */
-u32 bench_draw_random(u32 below)
+u32 bench_draw_random_below(u32 below)
 {
 	return draw_random_number() % below;
 }
@@ -181,12 +181,12 @@ static int time_variant(const struct bench_group *group, struct plan *plan, u64 
 }
 
 /* Measure each variant once, in the order and at the layout that the plan has for this block. */
-static int time_all_variants(const struct bench_group *group, struct plan *plan, u32 block,
-			     struct bench_sample *samples)
+static int time_variants_of_block(const struct bench_group *group, struct plan *plan, u32 block,
+				  struct bench_sample *samples)
 {
 	u8 layout = plan->layouts[block % count_group_layouts(group)];
 	unsigned int position, n = group->nr_variants;
-	u64 cycles_per_tick = bench_measure_cycles_ratio();
+	u64 cycles_per_tick = bench_measure_cycles_per_tick();
 	int err = 0;
 
 	for (position = 0; position < n && !err; position++) {
@@ -224,7 +224,7 @@ u64 bench_count_planned_samples(const struct bench_group *group, const struct be
 	return (u64)bench_count_planned_blocks(group, config) * count_block_samples(group);
 }
 
-static int find_all_loop_counts(const struct bench_group *group, struct plan *plan)
+static int find_loop_counts_of_variants(const struct bench_group *group, struct plan *plan)
 {
 	unsigned int variant;
 	int err = 0;
@@ -246,7 +246,7 @@ static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 
 	for (block = 0; block < count_group_layouts(group) && !err; block++) {
 		plan_block_order(plan, group, block);
-		err = time_all_variants(group, plan, block, NULL);
+		err = time_variants_of_block(group, plan, block, NULL);
 		bench_let_tasks_run();
 	}
 	return err;
@@ -255,8 +255,8 @@ static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 /*
  * Run the block function of a group, and check that the variant numbers of all samples are valid.
  */
-static int call_block_function(const struct bench_group *group, u32 block, unsigned int step,
-			       struct bench_sample *samples)
+static int run_custom_block_function(const struct bench_group *group, u32 block, unsigned int step,
+				     struct bench_sample *samples)
 {
 	int err = group->block(block, samples);
 	unsigned int i;
@@ -275,9 +275,9 @@ static int measure_block(const struct bench_group *group, struct plan *plan, u32
 			 unsigned int step, struct bench_sample *samples)
 {
 	if (group->block)
-		return call_block_function(group, block, step, samples);
+		return run_custom_block_function(group, block, step, samples);
 	plan_block_order(plan, group, block);
-	return time_all_variants(group, plan, block, samples);
+	return time_variants_of_block(group, plan, block, samples);
 }
 
 static bool is_group_time_up(const struct bench_group *group, u64 start)
@@ -302,7 +302,7 @@ static int measure_blocks(const struct bench_group *group, struct bench_result *
 		 * nr_variants.  So recount the samples of a block.
 		 */
 		step = count_block_samples(group);
-		err = find_all_loop_counts(group, &plan) ?: warm_up_variants(group, &plan);
+		err = find_loop_counts_of_variants(group, &plan) ?: warm_up_variants(group, &plan);
 	}
 	start = ktime_get_ns();
 	for (block = 0; block < nr && !err; block++) {

@@ -17,7 +17,7 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 		       struct bench_result *result);
 int bench_run_group(const struct bench_group *group, struct bench_result *result,
 		    bool (*should_stop)(void));
-u32 bench_draw_random(u32 below);
+u32 bench_draw_random_below(u32 below);
 void bench_free_result(struct bench_result *result);
 
 #endif /* BENCH_MODULES_RUN_H */

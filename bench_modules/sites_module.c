@@ -5,12 +5,12 @@
 #include "sites.h"
 #include "sites_module.h"
 
-const struct bench_sites *bench_get_sites(void)
+const struct bench_sites *bench_get_sites_module(void)
 {
 	return symbol_get(bench_sites);
 }
 
-void bench_put_sites(void)
+void bench_put_sites_module(void)
 {
 	symbol_put(bench_sites);
 }

@@ -7,9 +7,9 @@ struct bench_sites;
 
 /*
  * Return the operations of the module kmarkers_bench_sites, or NULL if the module is not loaded.
- * The module stays loaded until bench_put_sites().
+ * The module stays loaded until bench_put_sites_module().
  */
-const struct bench_sites *bench_get_sites(void);
-void bench_put_sites(void);
+const struct bench_sites *bench_get_sites_module(void);
+void bench_put_sites_module(void);
 
 #endif /* BENCH_MODULES_SITES_MODULE_H */

@@ -99,7 +99,7 @@ static int switch_one_key_per_site(u32 nr, bool on)
 	return 0;
 }
 
-static int check_and_store_batch(void *data)
+static int compare_and_store_batch(void *data)
 {
 	const struct sites_stores *stores = data;
 	struct patcher_poke *pokes = stores->pokes;
@@ -108,13 +108,13 @@ static int check_and_store_batch(void *data)
 	for (i = 0; i < stores->nr; i++)
 		if (memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))
 			return -EILSEQ;
-	store_batch_rounds(stores);
+	store_batch_without_sync(stores);
 	return 0;
 }
 
 int bench_store_under_stop_machine(struct sites_stores *stores)
 {
-	return stop_machine(check_and_store_batch, stores, NULL);
+	return stop_machine(compare_and_store_batch, stores, NULL);
 }
 
 int bench_store_batch_to_mapping(struct sites_stores *stores)

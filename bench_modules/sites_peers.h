@@ -23,7 +23,7 @@ struct sites_stores {
 };
 
 /* Make the stores of the three rounds of a batch, without synchronisation between the rounds. */
-static inline void store_batch_rounds(const struct sites_stores *stores)
+static inline void store_batch_without_sync(const struct sites_stores *stores)
 {
 	const struct patcher_poke *pokes = stores->pokes;
 	u32 i;

@@ -31,7 +31,7 @@ struct bench_session bench_session = {
  * offline since the thread was bound to the CPU.  The scheduler then moves a bound thread, and lets
  * it run on all CPUs.
  */
-static int check_threads_stayed(void)
+static int check_threads_stayed_on_cpus(void)
 {
 	if (!bench_observer_has_moved() && current->nr_cpus_allowed == 1)
 		return 0;
@@ -48,7 +48,7 @@ static int check_threads_stayed(void)
 static bool must_stop_measuring(void)
 {
 	if (!bench_session.err)
-		WRITE_ONCE(bench_session.err, check_threads_stayed());
+		WRITE_ONCE(bench_session.err, check_threads_stayed_on_cpus());
 	if (!bench_groups[bench_session.current_group]->arms &&
 	    bench_check_markers_disabled("benchmark run failed"))
 		WRITE_ONCE(bench_session.err, -EBUSY);
@@ -62,7 +62,7 @@ static bool must_stop_measuring(void)
 static int measure_session_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], must_stop_measuring);
-	int moved = check_threads_stayed();
+	int moved = check_threads_stayed_on_cpus();
 
 	return bench_session.err ?: moved ?:
 	       bench_check_markers_disabled("benchmark run failed") ?: err;
@@ -231,7 +231,7 @@ static int start_benchmark_run(u64 groups)
 	return 0;
 }
 
-static int reset_results(void)
+static int discard_all_results(void)
 {
 	unsigned int i;
 
@@ -265,7 +265,7 @@ int bench_run_command(char *text)
 	else if (verb == BENCH_STOP)
 		stop_bench_thread();
 	else
-		err = reset_results();
+		err = discard_all_results();
 out:
 	mutex_unlock(&bench_session.lock);
 	return err;
@@ -287,6 +287,6 @@ void bench_thread_exit(void)
 {
 	mutex_lock(&bench_session.lock);
 	stop_bench_thread();
-	reset_results();
+	discard_all_results();
 	mutex_unlock(&bench_session.lock);
 }

@@ -13,7 +13,7 @@ static u32 variable_threshold = ~0U;
 static unsigned long exceeded;
 
 /* Compare @number with a variable by one cmp and one jump, like the code that compilers emit. */
-static __always_inline bool is_above_variable(u32 number)
+static __always_inline bool is_above_variable_threshold(u32 number)
 {
 	asm goto("cmpl %1, %0\n\t"
 		 "ja %l[yes]"
@@ -38,6 +38,6 @@ do {									\
 } while (0)
 
 #define IMV_COMPARE_TEST()		TEST_ANY_NUMBER(imv_above(number, immediate_threshold))
-#define VARIABLE_COMPARE_TEST()		TEST_ANY_NUMBER(is_above_variable(number))
+#define VARIABLE_COMPARE_TEST()		TEST_ANY_NUMBER(is_above_variable_threshold(number))
 
 #endif /* BENCH_MODULES_THRESHOLDS_H */

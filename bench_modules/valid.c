@@ -7,7 +7,7 @@
 #include "control.h"
 #include "groups.h"
 
-static bool is_valid_name(const char *name)
+static bool is_valid_benchmark_name(const char *name)
 {
 	const char *at = name;
 
@@ -71,7 +71,7 @@ static const char *find_variant_error(const struct bench_group *group, unsigned 
 	const struct bench_variant *variant = &group->variants[number];
 	unsigned int i;
 
-	if (!is_valid_name(variant->name))
+	if (!is_valid_benchmark_name(variant->name))
 		return "the name of a variant is not 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - or _";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))
@@ -113,7 +113,7 @@ const char *bench_find_group_error(const struct bench_group *group)
 {
 	const char *why;
 
-	if (!is_valid_name(group->name))
+	if (!is_valid_benchmark_name(group->name))
 		return "its name is not 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - or _";
 	if (bench_is_reserved_word(group->name))
 		return "its name is a command or a setting of bench/control";

@@ -108,7 +108,7 @@ static int offer_matching_events(struct module *module, const struct kmarkers_ev
 	return err;
 }
 
-static int visit_events(struct module *module, kmarkers_event_visitor *visit, void *data)
+static int visit_events_of_module(struct module *module, kmarkers_event_visitor *visit, void *data)
 {
 	return offer_matching_events(module, NULL, visit, data);
 }
@@ -192,7 +192,7 @@ static int disconnect_entry_event(const struct kmarkers_event_offer *event, void
 
 static struct kmarkers_event_source source = {
 	.ready = mark_entry_module_ready,
-	.visit = visit_events,
+	.visit = visit_events_of_module,
 	.find = visit_wanted_event,
 	.connect = connect_entry_event,
 	.disconnect = disconnect_entry_event,

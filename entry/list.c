@@ -50,7 +50,7 @@ int entry_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "module:function:kind state action counted place\n");
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node)
-		for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
+		for (i = 0; i < table->sites.nr && kmarkers_seq_has_space(m); i++)
 			show_entry_site(m, table, i);
 	mutex_unlock(&entry_registry.lock);
 	return 0;

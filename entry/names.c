@@ -179,7 +179,7 @@ const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
 }
 
 /**
- * entry_find_name() - find a name among the sorted names of a table's functions
+ * entry_find_name_index() - find a name among the sorted names of a table's functions
  * @table: the table
  * @text: the text to find
  * @length: number of characters of @text to compare
@@ -188,8 +188,8 @@ const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
  *
  * Return: the index of the name in @table->by_name; the number of sites if there is no such name.
  */
-unsigned int entry_find_name(const struct entry_table *table, const char *text, size_t length,
-			     bool after)
+unsigned int entry_find_name_index(const struct entry_table *table, const char *text, size_t length,
+				   bool after)
 {
 	unsigned int low = 0, high = table->sites.nr;
 	unsigned long offset;

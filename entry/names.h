@@ -11,8 +11,8 @@
 int entry_find_symbols(struct entry_table *table);
 const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
 			     unsigned long *offset);
-unsigned int entry_find_name(const struct entry_table *table, const char *text, size_t length,
-			     bool after);
+unsigned int entry_find_name_index(const struct entry_table *table, const char *text, size_t length,
+				   bool after);
 const char *entry_strip_cold_suffix(char *function, const char *name);
 
 #endif /* ENTRY_NAMES_H */

@@ -80,7 +80,7 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
  * pattern is this prefix followed by "*", and the prefix has no dot, all these functions match. A
  * dot in the prefix may begin the suffix of cold code, which is not a part of the function's name.
  */
-static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
+static unsigned int mark_rule_matches(struct entry_table *table, const struct rule *rule, u32 plan)
 {
 	const char *function = rule->pattern.part[ENTRY_FUNCTION];
 	const size_t literal = strcspn(function, "*?[\\");
@@ -94,8 +94,8 @@ static unsigned int match_table_sites(struct entry_table *table, const struct ru
 
 	if (!rule_matches_table(rule, table))
 		return 0;
-	at = entry_find_name(table, function, literal, false);
-	end = entry_find_name(table, function, literal, true);
+	at = entry_find_name_index(table, function, literal, false);
+	end = entry_find_name_index(table, function, literal, true);
 	for (; at < end; at++) {
 		const unsigned int i = table->by_name[at];
 		struct patcher_compact_site *site = &table->sites.compact[i];
@@ -126,7 +126,7 @@ void entry_show_rules(struct seq_file *m)
 		unsigned int nr = 0;
 
 		list_for_each_entry(table, &entry_registry.tables, node)
-			nr += match_table_sites(table, rule, 0);
+			nr += mark_rule_matches(table, rule, 0);
 		seq_printf(m, "%s %s %u\n", rule->pattern.text, get_action_name(rule->action),
 			   nr);
 	}
@@ -158,7 +158,7 @@ static int plan_table_actions(struct entry_table *table)
 
 	clear_planned_actions(table);
 	list_for_each_entry(rule, &rules, node)
-		rule->matched |= match_table_sites(table, rule, rule->action << PLAN_SHIFT) > 0;
+		rule->matched |= mark_rule_matches(table, rule, rule->action << PLAN_SHIFT) > 0;
 	if (!table->counts && is_counting_planned(table)) {
 		/* Hits read the array only after ENTRY_COUNT is set, which happens later. */
 		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
@@ -169,7 +169,7 @@ static int plan_table_actions(struct entry_table *table)
 }
 
 /* Plan the actions of the tables whose modules a rule matches. Return 0 or -ENOMEM. */
-static int plan_actions(const struct rule *rule)
+static int plan_actions_for_rule(const struct rule *rule)
 {
 	struct entry_table *table;
 	int err = 0;
@@ -199,7 +199,7 @@ static void swap_planned_actions_of_table(struct entry_table *table)
 }
 
 /* Swap the planned and the current actions in the tables whose modules a rule matches. */
-static void swap_planned_actions(const struct rule *rule)
+static void swap_planned_actions_for_rule(const struct rule *rule)
 {
 	struct entry_table *table;
 
@@ -213,12 +213,12 @@ static int add_rule(struct rule *rule)
 	int err;
 
 	list_add_tail(&rule->node, &rules);
-	err = plan_actions(rule);
+	err = plan_actions_for_rule(rule);
 	if (!err) {
-		swap_planned_actions(rule);
+		swap_planned_actions_for_rule(rule);
 		err = entry_enable_sites_with_actions();
 		if (err)
-			swap_planned_actions(rule);
+			swap_planned_actions_for_rule(rule);
 	}
 	if (err)
 		list_del(&rule->node);
@@ -261,12 +261,12 @@ static int remove_rule(struct rule *rule)
 	int err;
 
 	list_del(&rule->node);
-	err = plan_actions(rule);
+	err = plan_actions_for_rule(rule);
 	if (!err) {
-		swap_planned_actions(rule);
+		swap_planned_actions_for_rule(rule);
 		err = entry_disable_sites_without_actions();
 		if (err == -ENOMEM)
-			swap_planned_actions(rule);
+			swap_planned_actions_for_rule(rule);
 	}
 	if (err == -ENOMEM)
 		list_add_tail(&rule->node, &rules);

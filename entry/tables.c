@@ -250,7 +250,7 @@ static void disable_all_sites(void)
  * Wait until no function of an unregistered module can hit a site that was left enabled, and so
  * call entry_call(): functions that set a parameter of the module may run until its state changes.
  */
-static void wait_for_modules_with_enabled_sites(void)
+static void wait_for_unload_of_modules_with_enabled_sites(void)
 {
 	bool logged = false;
 
@@ -279,7 +279,7 @@ void entry_unregister_all_modules(void)
 	mutex_lock(&entry_registry.lock);
 	is_unloading = true;
 	disable_all_sites();
-	wait_for_modules_with_enabled_sites();
+	wait_for_unload_of_modules_with_enabled_sites();
 	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
 		list_del_rcu(&table->node);
 		patcher_unregister(&table->sites);

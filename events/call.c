@@ -279,7 +279,7 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 	event->owner = module;
 	if (!event->added)
 		return;
-	compat_event_use_own_count(&event->call, module);
+	compat_event_use_own_refs(&event->call, module);
 	event->call.flags &= ~TRACE_EVENT_FL_IGNORE_ENABLE;
 }
 
@@ -291,7 +291,7 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 void kmarkers_event_block_new_refs(struct kmarkers_event *event)
 {
 	event->owner = NULL;
-	compat_event_use_module_count(&event->call, &departed);
+	compat_event_use_module_refs(&event->call, &departed);
 	event->call.flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
 }
 
@@ -301,7 +301,7 @@ void kmarkers_event_block_new_refs(struct kmarkers_event *event)
  */
 void kmarkers_event_leave_removal_to_core(struct kmarkers_event *event)
 {
-	compat_event_use_module_count(&event->call, event->owner);
+	compat_event_use_module_refs(&event->call, event->owner);
 }
 
 /* Return true if the event is referenced, for instance by an event probe: see orphans.c. */

@@ -292,8 +292,8 @@ static void put_number(struct output *out, const struct format_conversion *conv,
  * Print a conversion.  @slot is the first argument of the conversion; a width or precision given as
  * * takes a slot of its own.  Return the slot of the next conversion.
  */
-static const unsigned long *put_argument(struct output *out, struct format_conversion *conv,
-					 const unsigned long *slot)
+static const unsigned long *put_conversion(struct output *out, struct format_conversion *conv,
+					   const unsigned long *slot)
 {
 	if (conv->width == FORMAT_FROM_ARGUMENT)
 		conv->width = limit_width((int)*slot++);
@@ -353,7 +353,7 @@ unsigned int kmarkers_format_print(char *text, unsigned int size, const char *fo
 		format = kmarkers_format_parse_conversion(format + 1, &conversion);
 		if (!format)
 			break;
-		slots = put_argument(&out, &conversion, slots);
+		slots = put_conversion(&out, &conversion, slots);
 	}
 	text[out.at] = '\0';
 	return out.at;

@@ -121,7 +121,7 @@ static void set_field_name(struct record_layout *layout, const char *text, const
  * Name each field that has no name after its position: arg1, arg2, ... If the format gives this
  * name to another field, name the other field after its position, too.
  */
-static void set_positional_names(struct record_layout *layout)
+static void name_unnamed_fields(struct record_layout *layout)
 {
 	unsigned int i = 0;
 
@@ -263,7 +263,7 @@ static int add_format_fields(struct record_layout *layout, const char *format)
 		err = add_conversion_fields(layout, &conv, format, percent);
 		format = next;
 	}
-	set_positional_names(layout);
+	name_unnamed_fields(layout);
 	return err;
 }
 

@@ -32,13 +32,13 @@ static void add_or_remove_pending_events(struct work_struct *work);
 static DECLARE_WORK(pending_work, add_or_remove_pending_events);
 
 /* Take event_mutex, to add events to the trace core and to remove events from it. */
-void kmarkers_event_lock_all(void)
+void kmarkers_events_lock(void)
 {
 	mutex_lock(&kmarkers_event_names.removing);
 	mutex_lock(kmarkers_event_names.lock);
 }
 
-void kmarkers_event_unlock_all(void)
+void kmarkers_events_unlock(void)
 {
 	mutex_unlock(kmarkers_event_names.lock);
 	mutex_unlock(&kmarkers_event_names.removing);
@@ -82,7 +82,7 @@ void kmarkers_event_make_orphan(struct kmarkers_event *event)
 	__module_get(THIS_MODULE);
 	event->orphan = true;
 	event->owner = NULL;
-	kmarkers_event_queue_check();
+	kmarkers_event_queue_check_work();
 }
 
 /*
@@ -254,10 +254,10 @@ static void add_or_remove_pending_events(struct work_struct *work)
 	bool more;
 
 	do {
-		kmarkers_event_lock_all();
+		kmarkers_events_lock();
 		add_or_remove_events(&kmarkers_event_names.pending, 1);
 		more = !list_empty(&kmarkers_event_names.pending);
-		kmarkers_event_unlock_all();
+		kmarkers_events_unlock();
 		cond_resched();
 	} while (more);
 }

@@ -45,8 +45,8 @@ struct event_changes {
 	struct list_head stale;
 };
 
-void kmarkers_event_lock_all(void);
-void kmarkers_event_unlock_all(void);
+void kmarkers_events_lock(void);
+void kmarkers_events_unlock(void);
 void kmarkers_event_changes_init(struct event_changes *changes,
 				 struct kmarkers_event_source *source);
 int kmarkers_event_accept_offer(void *changes, const struct kmarkers_event_offer *offer);

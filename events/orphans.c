@@ -67,7 +67,7 @@ void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work)
 	bool more = false;
 	int bucket;
 
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	for_each_event_safe(event, next, bucket) {
 		if (!event->orphan)
 			kmarkers_event_connect_users(event, false);
@@ -75,8 +75,8 @@ void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work)
 			more = true;
 	}
 	if (more)
-		kmarkers_event_queue_check();
-	kmarkers_event_unlock_all();
+		kmarkers_event_queue_check_work();
+	kmarkers_events_unlock();
 }
 
 /**

@@ -245,8 +245,8 @@ static void write_conversion(struct writer *to, const struct conversion_text *co
 		write_number_conversion(to, conv);
 }
 
-static void write_field_reference(struct writer *to, const char *before, const char *name,
-				  const char *behind)
+static void write_name_between_texts(struct writer *to, const char *before, const char *name,
+				     const char *behind)
 {
 	write_text(to, before);
 	write_text(to, name);
@@ -262,9 +262,9 @@ static void write_width_or_precision_argument(struct writer *to, const struct co
 {
 	const char *name = conv->star->name;
 
-	write_field_reference(to, ", (REC->", name, " & 0xffffff00)");
-	write_field_reference(to, conv->precision == FORMAT_FROM_ARGUMENT ?
-			      " ? 1 : REC->" : " ? 0 : REC->", name, "");
+	write_name_between_texts(to, ", (REC->", name, " & 0xffffff00)");
+	write_name_between_texts(to, conv->precision == FORMAT_FROM_ARGUMENT ?
+				 " ? 1 : REC->" : " ? 0 : REC->", name, "");
 }
 
 /*
@@ -277,7 +277,7 @@ static void write_sign_argument(struct writer *to, const struct conversion_text 
 
 	snprintf(text, sizeof(text), " & 0x%lx) ? \"\" : \"%c\"",
 		 1UL << (conv->how.bytes * 8 - 1), conv->sign);
-	write_field_reference(to, ", (REC->", conv->value->name, text);
+	write_name_between_texts(to, ", (REC->", conv->value->name, text);
 }
 
 static void write_array_argument(struct writer *to, const struct conversion_text *conv)
@@ -285,9 +285,9 @@ static void write_array_argument(struct writer *to, const struct conversion_text
 	char bytes[8];
 
 	snprintf(bytes, sizeof(bytes), ", %u)", conv->value->bytes);
-	write_field_reference(to, conv->how.separator ?
-			      ", __print_hex(REC->" : ", __print_hex_str(REC->",
-			      conv->value->name, bytes);
+	write_name_between_texts(to, conv->how.separator ?
+				 ", __print_hex(REC->" : ", __print_hex_str(REC->",
+				 conv->value->name, bytes);
 }
 
 static void write_conversion_arguments(struct writer *to, const struct conversion_text *conv)
@@ -299,9 +299,9 @@ static void write_conversion_arguments(struct writer *to, const struct conversio
 	if (conv->value->is_array && !is_mac_address(conv))
 		write_array_argument(to, conv);
 	else if (conv->value->is_string)
-		write_field_reference(to, ", __get_str(", conv->value->name, ")");
+		write_name_between_texts(to, ", __get_str(", conv->value->name, ")");
 	else
-		write_field_reference(to, ", REC->", conv->value->name, "");
+		write_name_between_texts(to, ", REC->", conv->value->name, "");
 }
 
 typedef void conversion_writer(struct writer *to, const struct conversion_text *conv);

@@ -19,8 +19,8 @@
 #include "layout.h"
 #include "registers.h"
 
-static __always_inline void *reserve_record(struct trace_event_buffer *buffer,
-					    const struct event_user *user)
+static __always_inline void *reserve_trace_record(struct trace_event_buffer *buffer,
+						  const struct event_user *user)
 {
 	struct trace_event_file *file = READ_ONCE(user->file);
 
@@ -29,8 +29,8 @@ static __always_inline void *reserve_record(struct trace_event_buffer *buffer,
 	return trace_event_buffer_reserve(buffer, file, user->bytes);
 }
 
-static __always_inline void store_field(void *record, const struct event_user *user,
-					unsigned int i, unsigned long value)
+static __always_inline void store_field_value(void *record, const struct event_user *user,
+					      unsigned int i, unsigned long value)
 {
 	memcpy(record + user->offsets[i], &value, sizeof(value));
 }
@@ -43,18 +43,18 @@ static __always_inline void store_field(void *record, const struct event_user *u
 #define PARAMS_5(user)	PARAMS_4(user), unsigned long e
 
 #define STORE_0(record, user)
-#define STORE_1(record, user)	store_field(record, user, 0, a)
-#define STORE_2(record, user)	STORE_1(record, user); store_field(record, user, 1, b)
-#define STORE_3(record, user)	STORE_2(record, user); store_field(record, user, 2, c)
-#define STORE_4(record, user)	STORE_3(record, user); store_field(record, user, 3, d)
-#define STORE_5(record, user)	STORE_4(record, user); store_field(record, user, 4, e)
+#define STORE_1(record, user)	store_field_value(record, user, 0, a)
+#define STORE_2(record, user)	STORE_1(record, user); store_field_value(record, user, 1, b)
+#define STORE_3(record, user)	STORE_2(record, user); store_field_value(record, user, 2, c)
+#define STORE_4(record, user)	STORE_3(record, user); store_field_value(record, user, 3, d)
+#define STORE_5(record, user)	STORE_4(record, user); store_field_value(record, user, 4, e)
 
 /* Define the register writer write_N() for N fields, which is called with preemption disabled. */
 #define DEFINE_REGISTER_WRITER(nr)					\
 static void write_##nr(PARAMS_##nr(user))				\
 {									\
 	struct trace_event_buffer buffer;				\
-	void *record = reserve_record(&buffer, user);			\
+	void *record = reserve_trace_record(&buffer, user);			\
 									\
 	if (!record)							\
 		return;							\

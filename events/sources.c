@@ -90,11 +90,11 @@ void kmarkers_events_handle_module_live(struct module *module)
 
 	if (!kmarkers_event_names.lock)
 		return;
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	list_for_each_entry(source, &sources, node)
 		add_offered_events(source, module);
 	connect_waiting_users();
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 }
 
 static int set_owner_from_offer(void *data, const struct kmarkers_event_offer *offer)
@@ -161,12 +161,12 @@ void kmarkers_events_handle_module_going(struct module *module)
 
 	if (!kmarkers_event_names.lock)
 		return;
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
 			change_owner_or_remove_event(event, &removed);
 	kmarkers_events_add_or_remove_first(&removed);
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 }
 
 /**
@@ -183,20 +183,20 @@ void kmarkers_events_handle_module_gone(struct module *module)
 
 	if (!kmarkers_event_names.lock)
 		return;
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	for_each_event_safe(event, next, bucket)
 		if (event->is_removed && event->owner == module)
 			kmarkers_event_unhash_and_free(event);
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 }
 
 static int register_event_source(struct kmarkers_event_source *source)
 {
 	if (!kmarkers_event_names.lock)
 		return -ENOENT;
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	list_add_tail(&source->node, &sources);
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 	return 0;
 }
 
@@ -320,10 +320,10 @@ static int update_source_events(struct kmarkers_event_source *source)
 {
 	int err;
 
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	err = apply_changed_offers(source);
-	kmarkers_event_unlock_all();
-	kmarkers_event_flush_queue();
+	kmarkers_events_unlock();
+	kmarkers_event_flush_workqueue();
 	return err;
 }
 
@@ -332,13 +332,13 @@ static void create_offered_event(struct kmarkers_event_source *source,
 {
 	struct event_changes changes;
 
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	kmarkers_event_changes_init(&changes, source);
 	kmarkers_event_accept_offer(&changes, offer);
 	kmarkers_events_add_or_remove_all(&changes.stale);
 	kmarkers_events_add_or_remove_all(&changes.created);
 	connect_waiting_users();
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 }
 
 static int withdraw_unused_event(struct kmarkers_event *event)
@@ -360,11 +360,11 @@ static int withdraw_event(const struct kmarkers_event_offer *offer)
 	struct kmarkers_event *event;
 	int err = 0;
 
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	event = kmarkers_event_find(offer->system, offer->name);
 	if (event && event->added && !event->is_removed && !strcmp(event->format, offer->format))
 		err = withdraw_unused_event(event);
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 	return err;
 }
 
@@ -375,22 +375,22 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	LIST_HEAD(removed);
 	int bucket;
 
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	list_del(&source->node);
 	kmarkers_events_make_orphans_of_source(source);
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
 	remove_unoffered_events(source, &removed);
 	kmarkers_events_add_or_remove_first(&removed);
-	kmarkers_event_unlock_all();
-	kmarkers_event_flush_queue();
+	kmarkers_events_unlock();
+	kmarkers_event_flush_workqueue();
 	/*
 	 * If a trigger has enabled an event meanwhile, the event was not removed: make it an
 	 * orphan.
 	 */
-	kmarkers_event_lock_all();
+	kmarkers_events_lock();
 	kmarkers_events_make_orphans_of_source(source);
-	kmarkers_event_unlock_all();
+	kmarkers_events_unlock();
 }
 
 const struct kmarkers_event_calls kmarkers_event_calls = {
@@ -401,7 +401,7 @@ const struct kmarkers_event_calls kmarkers_event_calls = {
 	.withdraw = withdraw_event,
 	.enable = kmarkers_switch_events,
 	.is_enabled = kmarkers_event_is_enabled,
-	.flush = kmarkers_event_flush_queue,
+	.flush = kmarkers_event_flush_workqueue,
 	.write = kmarkers_event_write_record,
 	.probe = kmarkers_event_probe,
 	.find_register_writer = kmarkers_event_get_register_writer,
@@ -420,7 +420,7 @@ int __init kmarkers_events_init(void)
 		pr_warn("trace events cannot be created in this kernel: kallsyms lacks event_mutex or a function that adds or removes events\n");
 		return 0;
 	}
-	if (kmarkers_event_create_queue(kmarkers_events_remove_orphans_and_connect_users))
+	if (kmarkers_event_create_workqueue(kmarkers_events_remove_orphans_and_connect_users))
 		return -ENOMEM;
 	kmarkers_event_names.lock = lock;
 	return 0;
@@ -433,7 +433,7 @@ int __init kmarkers_events_init(void)
 void kmarkers_events_exit(void)
 {
 	if (kmarkers_event_names.lock)
-		kmarkers_event_destroy_queue();
+		kmarkers_event_destroy_workqueue();
 	WARN_ON_ONCE(!hash_empty(kmarkers_event_names.names));
 	kmarkers_event_free_removed();
 }

@@ -43,7 +43,7 @@ static bool current_task_has_batch(void)
 	return batch.task == current;
 }
 
-static int connect_user(struct event_user *user)
+static int connect_event_user(struct event_user *user)
 {
 	struct kmarkers_event_offer event = kmarkers_event_make_offer(user->event);
 	int err = user->event->source->connect(&event, user);
@@ -54,7 +54,7 @@ static int connect_user(struct event_user *user)
 	return err;
 }
 
-static int disconnect_user(struct event_user *user)
+static int disconnect_event_user(struct event_user *user)
 {
 	struct kmarkers_event_offer event = kmarkers_event_make_offer(user->event);
 
@@ -66,7 +66,7 @@ static int disconnect_user(struct event_user *user)
  * which all sites are SDT notes that cannot be armed, or -EPERM, for a marker name with probes of
  * another format.  Each further attempt would log the reason again.
  */
-static bool is_user_refused(const struct event_user *user)
+static bool is_event_user_refused(const struct event_user *user)
 {
 	return user->err == -EINVAL || user->err == -EPERM;
 }
@@ -74,14 +74,14 @@ static bool is_user_refused(const struct event_user *user)
 /*
  * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the
  * event stays enabled, and a work item tries once a second to connect the user.  A refused user,
- * see is_user_refused(), is tried again only when a module is loaded or a source changes its
+ * see is_event_user_refused(), is tried again only when a module is loaded or a source changes its
  * offers.  If the source of the event was unregistered, or the event is being removed, the user is
  * not connected before the event is offered again.
  */
-static void try_connect_user(struct event_user *user)
+static void try_connect_event_user(struct event_user *user)
 {
 	const struct kmarkers_event *event = user->event;
-	int err = event->source && !event->is_removed ? connect_user(user) : 0;
+	int err = event->source && !event->is_removed ? connect_event_user(user) : 0;
 	bool is_new = err != user->err;
 
 	user->err = err;
@@ -89,11 +89,11 @@ static void try_connect_user(struct event_user *user)
 		return;
 	if (is_new)
 		pr_warn("trace event %s: enabled for a trigger, but cannot record hits: error %d; %s\n",
-			event->name, err, is_user_refused(user) ?
+			event->name, err, is_event_user_refused(user) ?
 			"the reason was logged; retried when a module is loaded" :
 			"retried every second");
-	if (!is_user_refused(user))
-		kmarkers_event_queue_check();
+	if (!is_event_user_refused(user))
+		kmarkers_event_queue_check_work();
 }
 
 /*
@@ -123,9 +123,9 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 	if (current_task_has_batch())
 		list_add_tail(&user->batch, &batch.users);
 	else if (is_enabled_for_trigger(file))
-		try_connect_user(user);
+		try_connect_event_user(user);
 	else
-		err = connect_user(user);
+		err = connect_event_user(user);
 	if (err) {
 		kfree(user);
 		return err;
@@ -204,7 +204,7 @@ static void remove_event_user(struct event_user *user)
 		return;
 	}
 	if (user->connected)
-		link.err = disconnect_user(user);
+		link.err = disconnect_event_user(user);
 	free_disconnected_users(&link, 1);
 }
 
@@ -264,7 +264,7 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 	 * meanwhile, the event stays enabled, and the queued check connects the user later.
 	 */
 	if (err && nr)
-		kmarkers_event_queue_check();
+		kmarkers_event_queue_check_work();
 	return err;
 }
 
@@ -283,7 +283,7 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 	if (!nr)
 		return;
 	source->disconnect_many(links, nr);
-	/* The source does not know users that are not connected: see try_connect_user(). */
+	/* The source does not know users that are not connected: see try_connect_event_user(). */
 	for (i = 0; i < nr; i++) {
 		struct event_user *user = links[i].user;
 
@@ -303,8 +303,8 @@ void kmarkers_event_connect_users(struct kmarkers_event *event, bool include_ref
 
 	list_for_each_entry(user, &event->users, node)
 		if (!user->connected && list_empty(&user->batch) &&
-		    (include_refused || !is_user_refused(user)))
-			try_connect_user(user);
+		    (include_refused || !is_event_user_refused(user)))
+			try_connect_event_user(user);
 }
 
 /* Disconnect, but do not free, the users of an event whose source is being unregistered. */
@@ -313,7 +313,7 @@ void kmarkers_event_disconnect_users(struct kmarkers_event *event)
 	struct event_user *user;
 
 	list_for_each_entry(user, &event->users, node) {
-		int err = user->connected ? disconnect_user(user) : 0;
+		int err = user->connected ? disconnect_event_user(user) : 0;
 
 		if (err)
 			pr_err("trace event %s: cannot be disconnected from its marker, SDT probe or function: error %d\n",

@@ -15,12 +15,12 @@ static struct workqueue_struct *queue;
 static struct delayed_work check_work;
 
 /**
- * kmarkers_event_create_queue() - create the workqueue
- * @check: function of the work item that kmarkers_event_queue_check() queues
+ * kmarkers_event_create_workqueue() - create the workqueue
+ * @check: function of the work item that kmarkers_event_queue_check_work() queues
  *
  * Return: 0 or -ENOMEM.
  */
-int __init kmarkers_event_create_queue(work_func_t check)
+int __init kmarkers_event_create_workqueue(work_func_t check)
 {
 	INIT_DELAYED_WORK(&check_work, check);
 	queue = alloc_workqueue("kmarkers_events", WQ_UNBOUND, 1);
@@ -28,7 +28,7 @@ int __init kmarkers_event_create_queue(work_func_t check)
 }
 
 /* Cancel check_work, wait for all other work items, and destroy the workqueue. */
-void kmarkers_event_destroy_queue(void)
+void kmarkers_event_destroy_workqueue(void)
 {
 	cancel_delayed_work_sync(&check_work);
 	destroy_workqueue(queue);
@@ -44,7 +44,7 @@ void kmarkers_event_queue_work(struct work_struct *work)
  * and retries to connect unconnected users.  check_work is queued again while an orphan or an
  * unconnected user is left.
  */
-void kmarkers_event_queue_check(void)
+void kmarkers_event_queue_check_work(void)
 {
 	queue_delayed_work(queue, &check_work, HZ);
 }
@@ -53,7 +53,7 @@ void kmarkers_event_queue_check(void)
  * Wait until the queued work items have run.  Do not wait for check_work if its delay has not
  * expired.
  */
-void kmarkers_event_flush_queue(void)
+void kmarkers_event_flush_workqueue(void)
 {
 	flush_workqueue(queue);
 }

@@ -5,10 +5,10 @@
 
 #include <linux/workqueue.h>
 
-int kmarkers_event_create_queue(work_func_t check);
-void kmarkers_event_destroy_queue(void);
+int kmarkers_event_create_workqueue(work_func_t check);
+void kmarkers_event_destroy_workqueue(void);
 void kmarkers_event_queue_work(struct work_struct *work);
-void kmarkers_event_queue_check(void);
-void kmarkers_event_flush_queue(void);
+void kmarkers_event_queue_check_work(void);
+void kmarkers_event_flush_workqueue(void);
 
 #endif /* EVENTS_WORK_H */

@@ -64,8 +64,8 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
  * event: if the user could not be disconnected, the file is soft-disabled, and the event may have
  * been removed.
  */
-static __always_inline bool is_user_recording(const struct event_user *user,
-					      struct trace_event_file *file)
+static __always_inline bool is_event_user_recording(const struct event_user *user,
+						    struct trace_event_file *file)
 {
 	return file ? !trace_trigger_soft_disabled(file) : has_perf_or_bpf_user(user->event);
 }
@@ -97,7 +97,7 @@ void kmarkers_event_write_record(void *private, const unsigned long *args)
 	struct event_user *user = private;
 	struct trace_event_file *file = READ_ONCE(user->file);
 
-	if (is_user_recording(user, file))
+	if (is_event_user_recording(user, file))
 		write_hit_record(user, file, args);
 }
 
@@ -118,7 +118,7 @@ void kmarkers_event_probe(void *private, void *call_private, const char *format,
 	unsigned long slots[MARKER_MAX_ARGS];
 	unsigned int i;
 
-	if (!is_user_recording(user, file))
+	if (!is_event_user_recording(user, file))
 		return;
 	/* Every variadic integer or pointer has a slot as large as an unsigned long. */
 	for (i = 0; i < user->event->layout->nr; i++)

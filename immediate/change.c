@@ -16,7 +16,7 @@
 #include "tables.h"
 #include "updates.h"
 
-static void store_variable(void *var, u64 value, unsigned int size)
+static void store_variable_value(void *var, u64 value, unsigned int size)
 {
 	switch (size) {
 	case 1:
@@ -88,7 +88,7 @@ static int collect_pokes_in_all_tables(const struct imv_change *changes, unsigne
 	return count;
 }
 
-static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
+static int patch_sites_reading_variables(struct imv_change *changes, unsigned int nr)
 {
 	struct patcher_poke *pokes;
 	bool intact = true;
@@ -133,9 +133,9 @@ int imv_set_many(struct imv_change *changes, unsigned int nr)
 	int err;
 
 	mutex_lock(&imv_tables.lock);
-	err = patch_reading_sites(changes, nr);
+	err = patch_sites_reading_variables(changes, nr);
 	for (i = 0; !err && i < nr; i++)
-		store_variable(changes[i].var, changes[i].value, changes[i].size);
+		store_variable_value(changes[i].var, changes[i].value, changes[i].size);
 	mutex_unlock(&imv_tables.lock);
 	return err;
 }

@@ -84,7 +84,7 @@ int imv_list_show(struct seq_file *m, void *unused)
 	}
 	nr = collect_variable_usage(usage);
 	seq_puts(m, "variable size value updates module sites\n");
-	for (i = 0; i < nr && kmarkers_can_print_line(m); i++) {
+	for (i = 0; i < nr && kmarkers_seq_has_space(m); i++) {
 		const void *var = (void *)usage[i].var;
 
 		imv_show_variable_name(m, usage[i].var);

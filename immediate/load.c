@@ -23,7 +23,7 @@
  * Write the current values of the variables into the sites of a new table.  The compiled code does
  * not contain these values: each mov has the operand 0, and each branch is a conditional jump.
  */
-static int patch_table_sites(const struct patcher_table *table)
+static int write_values_into_sites(const struct patcher_table *table)
 {
 	struct patcher_poke *pokes;
 	unsigned int i, count = 0;
@@ -82,7 +82,7 @@ static int register_imv_table(struct imv_table *table)
 	err = patcher_register(&table->sites);
 	if (err)
 		return err;
-	err = sort_sites_by_variable(table) ?: patch_table_sites(&table->sites);
+	err = sort_sites_by_variable(table) ?: write_values_into_sites(&table->sites);
 	if (err) {
 		patcher_unregister(&table->sites);
 		return err;

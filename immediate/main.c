@@ -75,7 +75,7 @@ static int register_module_values(struct module *module)
 	if (err)
 		return err;
 	if (!values.chunks && !settable.chunks)
-		return patcher_check_tables(module, needs);
+		return patcher_refuse_lost_tables(module, needs);
 	return register_value_table(module, &values) ?:
 	       imv_settable_create_files(module, &settable);
 }

@@ -14,8 +14,8 @@
 /* If an array has at most this number of probes, each removal of a probe copies the array. */
 #define COPY_MOST	16
 
-static unsigned int hash_probe(const struct probe_array *array, marker_probe_func *func,
-			       void *private)
+static unsigned int compute_probe_hash(const struct probe_array *array, marker_probe_func *func,
+				       void *private)
 {
 	struct marker_probe key = { func, private };
 
@@ -32,7 +32,7 @@ int marker_array_find_probe(const struct probe_array *array, marker_probe_func *
 
 	if (!array)
 		return -ENOENT;
-	slot = hash_probe(array, func, private);
+	slot = compute_probe_hash(array, func, private);
 	for (; array->slots[slot]; slot = (slot + 1) & array->mask) {
 		const struct marker_probe *probe = &array->probe[array->slots[slot] - 1];
 
@@ -63,7 +63,7 @@ static struct probe_array *alloc_probe_array(unsigned int capacity)
 static void append_probe(struct probe_array *array, marker_probe_func *func, void *private)
 {
 	struct marker_probe *probe = &array->probe[array->nr++];
-	unsigned int slot = hash_probe(array, func, private);
+	unsigned int slot = compute_probe_hash(array, func, private);
 
 	while (array->slots[slot])
 		slot = (slot + 1) & array->mask;
@@ -75,7 +75,7 @@ static void append_probe(struct probe_array *array, marker_probe_func *func, voi
 }
 
 /* Copy @array without the probe at position @skip and without removed probes (func is a no-op). */
-static struct probe_array *copy_probe_array(const struct probe_array *array, unsigned int skip,
+static struct probe_array *copy_live_probes(const struct probe_array *array, unsigned int skip,
 					    marker_probe_func *noop, unsigned int capacity)
 {
 	struct probe_array *copy = alloc_probe_array(capacity);
@@ -124,7 +124,7 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 		append_probe(now, func, private);
 		return 0;
 	}
-	copy = copy_probe_array(now, -1U, noop, compute_copy_capacity(now));
+	copy = copy_live_probes(now, -1U, noop, compute_copy_capacity(now));
 	if (!copy)
 		return -ENOMEM;
 	append_probe(copy, func, private);
@@ -147,7 +147,7 @@ static struct probe_array *remove_one_of_many_probes(struct probe_array *array, 
 	struct probe_array *copy = NULL;
 
 	if (array->live <= COPY_MOST || array->live <= array->nr / 2)
-		copy = copy_probe_array(array, index, noop, compute_copy_capacity(array));
+		copy = copy_live_probes(array, index, noop, compute_copy_capacity(array));
 	if (copy)
 		return copy;
 	array->live--;

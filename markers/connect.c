@@ -113,7 +113,7 @@ static int prepare_probe_link(struct marker_link *link)
 	return entry->probes ? add_further_probe(link) : alloc_first_probe_array(link);
 }
 
-static unsigned int count_markers(const struct marker_entry *entry)
+static unsigned int count_markers_of_name(const struct marker_entry *entry)
 {
 	const struct marker *marker;
 	unsigned int count = 0;
@@ -128,7 +128,7 @@ static unsigned int count_markers(const struct marker_entry *entry)
  * batch switches these markers on if @on is true, else off.  A marker that has typed probes stays
  * on.
  */
-static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
+static void add_markers_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {
 	struct marker *marker;
 
@@ -145,10 +145,10 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 	int err;
 
 	for (i = 0; i < nr; i++)
-		nr_markers += links[i].switches ? count_markers(links[i].entry) : 0;
+		nr_markers += links[i].switches ? count_markers_of_name(links[i].entry) : 0;
 	if (!nr_markers)
 		return 0;
-	err = marker_switch_begin(&batch, nr_markers);
+	err = marker_switch_begin_batch(&batch, nr_markers);
 	if (err)
 		return err;
 	for (i = 0; i < nr && !err; i++) {
@@ -156,9 +156,9 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 			continue;
 		if (on)
 			err = marker_switch_register_hooks(links[i].entry);
-		add_name_to_batch(&batch, links[i].entry, on);
+		add_markers_to_batch(&batch, links[i].entry, on);
 	}
-	return marker_switch_end(&batch, err);
+	return marker_switch_end_batch(&batch, err);
 }
 
 /*
@@ -240,13 +240,13 @@ static void switch_off_markers_one_by_one(struct marker_entry *entry)
  * bisection.  A site that remains on calls no probe.  The next attempt to switch off such a site is
  * made when the last probe of its name is removed again.
  */
-static void switch_off_names(const struct marker_link *links, unsigned int nr)
+static void switch_off_markers_of_names(const struct marker_link *links, unsigned int nr)
 {
 	if (!switch_sites_of_names(links, nr, false))
 		return;
 	if (nr > 1) {
-		switch_off_names(links, nr / 2);
-		switch_off_names(links + nr / 2, nr - nr / 2);
+		switch_off_markers_of_names(links, nr / 2);
+		switch_off_markers_of_names(links + nr / 2, nr - nr / 2);
 	} else if (links->switches) {
 		switch_off_markers_one_by_one(links->entry);
 	}
@@ -259,7 +259,7 @@ static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	switch_off_names(links, nr);
+	switch_off_markers_of_names(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
 			marker_switch_unregister_hooks(links[i].entry);
@@ -287,7 +287,7 @@ int marker_disconnect_probe(struct marker_entry *entry, marker_probe_func *func,
 	return err;
 }
 
-static void find_link_entries(struct marker_link *links, unsigned int nr)
+static void find_entries_of_links(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
@@ -326,7 +326,7 @@ int marker_connect_probes(struct marker_link *links, unsigned int nr)
 	int err;
 
 	mutex_lock(&marker_registry.lock);
-	find_link_entries(links, nr);
+	find_entries_of_links(links, nr);
 	err = all_names_have_markers(links, nr) ? connect_linked_probes(links, nr) : -ENOENT;
 	for (i = 0; i < nr; i++)
 		if (links[i].entry)
@@ -351,7 +351,7 @@ void marker_disconnect_probes(struct marker_link *links, unsigned int nr)
 	unsigned int i;
 
 	mutex_lock(&marker_registry.lock);
-	find_link_entries(links, nr);
+	find_entries_of_links(links, nr);
 	for (i = 0; i < nr; i++)
 		links[i].err = links[i].entry ? remove_linked_probe(&links[i]) : -ENOENT;
 	switch_off_unused_names(links, nr);

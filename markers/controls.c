@@ -68,7 +68,7 @@ static void count_marker_hit(void *private, void *call_private, const char *fmt,
 	this_cpu_inc(*control->hits);
 }
 
-static void fill_count_link(struct marker_link *link, struct marker_control *control)
+static void fill_counting_probe_link(struct marker_link *link, struct marker_control *control)
 {
 	*link = (struct marker_link) {
 		.name = control->name, .func = count_marker_hit, .private = control,
@@ -79,8 +79,8 @@ static void fill_count_link(struct marker_link *link, struct marker_control *con
  * Connect the probe "count" to each name in the array @names to which the probe is not connected
  * yet.  If an error occurs, connect it to none of these names.
  */
-static int connect_count_probes(struct marker_control **names, unsigned int nr,
-				struct marker_link *links)
+static int connect_counting_probes(struct marker_control **names, unsigned int nr,
+				   struct marker_link *links)
 {
 	unsigned int i, count = 0;
 	int err = 0;
@@ -89,7 +89,7 @@ static int connect_count_probes(struct marker_control **names, unsigned int nr,
 		if (names[i]->counts)
 			continue;
 		err = prepare_hit_counters(names[i]);
-		fill_count_link(&links[count++], names[i]);
+		fill_counting_probe_link(&links[count++], names[i]);
 	}
 	if (!err && count)
 		err = marker_connect_probes(links, count);
@@ -99,14 +99,14 @@ static int connect_count_probes(struct marker_control **names, unsigned int nr,
 }
 
 /* Disconnect the probe "count" from all names in @names, and wait for its running calls. */
-static void disconnect_count_probes(struct marker_control **names, unsigned int nr,
-				    struct marker_link *links)
+static void disconnect_counting_probes(struct marker_control **names, unsigned int nr,
+				       struct marker_link *links)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < nr; i++)
 		if (names[i]->counts)
-			fill_count_link(&links[count++], names[i]);
+			fill_counting_probe_link(&links[count++], names[i]);
 	if (!count)
 		return;
 	marker_disconnect_probes(links, count);
@@ -145,9 +145,9 @@ static int apply_command_to_controls(struct marker_control **names, unsigned int
 	if ((command->add | command->del) & CONTROL_TRACE)
 		err = switch_trace_events(names, nr, command->add & CONTROL_TRACE);
 	if (command->add & CONTROL_COUNT)
-		err = connect_count_probes(names, nr, links);
+		err = connect_counting_probes(names, nr, links);
 	else if (!err && command->del & CONTROL_COUNT)
-		disconnect_count_probes(names, nr, links);
+		disconnect_counting_probes(names, nr, links);
 	kvfree(links);
 	return err;
 }
@@ -267,7 +267,7 @@ static void apply_rules_to_new_names(const struct module *module,
 	}
 	hash_for_each(controls.names, bucket, control, node)
 		if (is_new_name_of_module(control, module) &&
-		    marker_rules_get_enabled(control->name) & command->add)
+		    marker_rules_get_enabled_mask(control->name) & command->add)
 			names[nr++] = control;
 	err = nr ? apply_command_to_controls(names, nr, command) : 0;
 	for (i = 0; err && i < nr; i++)
@@ -388,7 +388,7 @@ static void collect_controls_without_marker(struct list_head *removed)
 	}
 }
 
-static void disconnect_removed_count_probes(struct list_head *removed)
+static void disconnect_removed_counting_probes(struct list_head *removed)
 {
 	struct marker_control *control;
 	struct marker_link link;
@@ -397,7 +397,7 @@ static void disconnect_removed_count_probes(struct list_head *removed)
 	list_for_each_entry(control, removed, list) {
 		if (!control->counts)
 			continue;
-		fill_count_link(&link, control);
+		fill_counting_probe_link(&link, control);
 		marker_disconnect_probes(&link, 1);
 		any = true;
 	}
@@ -415,7 +415,7 @@ void marker_controls_remove_without_markers(struct list_head *removed)
 {
 	mutex_lock(&controls.lock);
 	collect_controls_without_marker(removed);
-	disconnect_removed_count_probes(removed);
+	disconnect_removed_counting_probes(removed);
 	mutex_unlock(&controls.lock);
 }
 

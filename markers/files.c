@@ -79,7 +79,7 @@ static void show_probe_array(struct seq_file *m, const struct probe_array *array
 {
 	unsigned int i;
 
-	for (i = 0; array && i < array->nr && kmarkers_can_print_line(m); i++) {
+	for (i = 0; array && i < array->nr && kmarkers_seq_has_space(m); i++) {
 		unsigned long code = marker_probe_get_code_addr(&array->probe[i]);
 
 		if (array->probe[i].func == noop || count_probes_with_code(array, 0, i, code))

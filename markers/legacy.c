@@ -110,8 +110,8 @@ int marker_remove_probe(union marker_any_probe probe)
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
 /* Return true if marker_list_probe() must log @marker: @marker calls @probe, or @probe is NULL. */
-static bool is_marker_listed(const struct marker_entry *entry, const struct marker *marker,
-			     void *probe)
+static bool must_log_marker(const struct marker_entry *entry, const struct marker *marker,
+			    void *probe)
 {
 	return !probe ||
 	       (marker_array_find_probe(entry->probes, marker_call_2006_probe, probe) >= 0 &&
@@ -137,7 +137,7 @@ int marker_list_probe(union marker_any_probe probe)
 		list_for_each_entry(marker, &entry->markers, node) {
 			/* Logging to a slow console takes long, so let other tasks run. */
 			cond_resched();
-			if (!is_marker_listed(entry, marker, probe.probe))
+			if (!must_log_marker(entry, marker, probe.probe))
 				continue;
 			pr_info("marker %s in %s(), format \"%s\"\n", marker->name,
 				marker->func, marker->format);

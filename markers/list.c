@@ -57,10 +57,10 @@ int marker_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "name state flavour probes module function file:line format\n");
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
-		for (i = 0; i < table->nr && kmarkers_can_print_line(m); i++)
+		for (i = 0; i < table->nr && kmarkers_seq_has_space(m); i++)
 			show_marker_line(m, get_marker_of_record(&table->records[i]));
 	for_each_name(entry, i)
-		if (list_empty(&entry->markers) && kmarkers_can_print_line(m))
+		if (list_empty(&entry->markers) && kmarkers_seq_has_space(m))
 			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
 				   count_live_probes(entry->probes), entry->format ?: "");
 	mutex_unlock(&marker_registry.lock);

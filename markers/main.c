@@ -114,7 +114,7 @@ static int register_module_markers(struct module *module)
 		return err;
 	/* A file with stubs has markers, too: DEFINE_MARKER() makes both. */
 	if (!markers.chunks)
-		return patcher_check_tables(module, needs);
+		return patcher_refuse_lost_tables(module, needs);
 	err = refuse_markers_in_init_text(module, &markers) ?:
 	      marker_stubs_register_module(module, &stubs);
 	if (err)

@@ -53,7 +53,7 @@ void marker_rule_free_if_unused(struct marker_rule *rule)
 }
 
 /* Return the mask of CONTROL_TRACE and CONTROL_COUNT that the rules enable for a marker name. */
-unsigned int marker_rules_get_enabled(const char *name)
+unsigned int marker_rules_get_enabled_mask(const char *name)
 {
 	const struct marker_rule *rule;
 	unsigned int enabled = 0;

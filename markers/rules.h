@@ -24,7 +24,7 @@ extern struct list_head marker_rules;
 
 struct marker_rule *marker_rule_find_or_make(const char *text);
 void marker_rule_free_if_unused(struct marker_rule *rule);
-unsigned int marker_rules_get_enabled(const char *name);
+unsigned int marker_rules_get_enabled_mask(const char *name);
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask);
 void marker_rules_free(void);
 

@@ -63,7 +63,7 @@ void marker_typed_nothing(void)
 }
 EXPORT_SYMBOL_GPL(marker_typed_nothing);
 
-static void init_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
+static void init_stub_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
 {
 	*poke = (struct patcher_poke){ .addr = addr, .len = len };
 	memcpy(poke->old, addr, len);
@@ -80,7 +80,7 @@ static int fill_jmp_poke(struct patcher_poke *poke, u8 *addr, unsigned long targ
 
 	if (displacement != distance)
 		return -ERANGE;
-	init_poke(poke, addr, JMP_LEN);
+	init_stub_poke(poke, addr, JMP_LEN);
 	poke->new[0] = 0xe9;
 	memcpy(poke->new + 1, &displacement, sizeof(displacement));
 	return 0;
@@ -88,7 +88,7 @@ static int fill_jmp_poke(struct patcher_poke *poke, u8 *addr, unsigned long targ
 
 static void fill_mov_poke(struct patcher_poke *poke, u8 *addr, void *private)
 {
-	init_poke(poke, addr, MOV_LEN);
+	init_stub_poke(poke, addr, MOV_LEN);
 	poke->new[0] = 0x48;
 	poke->new[1] = 0xbf;
 	memcpy(poke->new + 2, &private, sizeof(private));
@@ -204,7 +204,7 @@ void marker_stub_use_single_probe(struct marker *marker)
 		return;
 	if (!find_single_probe(typed, &slot) || patch_stub_slot(typed, &slot))
 		return;
-	init_poke(&poke, typed->stub + ENTRY, JMP_LEN);
+	init_stub_poke(&poke, typed->stub + ENTRY, JMP_LEN);
 	memcpy(poke.new, nop, JMP_LEN);
 	typed->direct = !patcher_apply(owner, &poke, 1);
 }

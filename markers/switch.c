@@ -20,7 +20,7 @@
 #include "tracepoint.h"
 
 /* Begin a batch of at most @max_markers markers to be switched.  Return 0 or -ENOMEM. */
-int marker_switch_begin(struct marker_switch *batch, unsigned int max_markers)
+int marker_switch_begin_batch(struct marker_switch *batch, unsigned int max_markers)
 {
 	batch->nr = 0;
 	batch->changes = kvcalloc(max_markers, sizeof(*batch->changes), GFP_KERNEL);
@@ -41,14 +41,14 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
 }
 
 /**
- * marker_switch_end() - switch the markers that were added to a batch, and free the batch
- * @batch: the batch, begun with marker_switch_begin()
+ * marker_switch_end_batch() - switch the markers that were added to a batch, and free the batch
+ * @batch: the batch, begun with marker_switch_begin_batch()
  * @err: 0; or an error of the caller, in which case the batch is freed and no marker is switched
  *
  * Return: @err if it is not 0, else the result of imv_set_many().  If the result is an error, no
  * marker is switched.
  */
-int marker_switch_end(struct marker_switch *batch, int err)
+int marker_switch_end_batch(struct marker_switch *batch, int err)
 {
 	lockdep_assert_held(&marker_registry.lock);
 	if (batch->nr && !err)

@@ -20,9 +20,9 @@ struct marker_switch {
 	unsigned int nr;
 };
 
-int marker_switch_begin(struct marker_switch *batch, unsigned int max_markers);
+int marker_switch_begin_batch(struct marker_switch *batch, unsigned int max_markers);
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on);
-int marker_switch_end(struct marker_switch *batch, int err);
+int marker_switch_end_batch(struct marker_switch *batch, int err);
 void marker_switch_off(struct marker *marker);
 void marker_switch_off_table(const struct marker_table *table);
 int marker_switch_hook(struct marker *marker, bool on);

@@ -19,7 +19,7 @@
 #include "typed.h"
 
 /* Unpublish the probes of a marker, so that a hit calls no probe even if the site is still on. */
-static void unpublish_probes(struct marker *marker)
+static void unpublish_marker_probes(struct marker *marker)
 {
 	rcu_assign_pointer(marker->probes, NULL);
 	marker_typed_unpublish_probes(marker);
@@ -49,18 +49,18 @@ static void unregister_table_markers(struct marker_table *table)
 	int err;
 
 	marker_tracepoints_disconnect(table);
-	err = marker_switch_begin(&batch, table->nr);
+	err = marker_switch_begin_batch(&batch, table->nr);
 	for (i = 0; i < table->nr; i++) {
 		struct marker *marker = get_marker_of_record(&table->records[i]);
 
 		if (!marker->node.next)
 			continue;
-		unpublish_probes(marker);
+		unpublish_marker_probes(marker);
 		if (!err)
 			marker_switch_add(&batch, marker, false);
 		remove_marker_from_name(marker);
 	}
-	if (err ?: marker_switch_end(&batch, 0))
+	if (err ?: marker_switch_end_batch(&batch, 0))
 		marker_switch_off_table(table);
 	synchronize_rcu();
 	for (i = 0; i < table->nr; i++)
@@ -111,12 +111,12 @@ static int connect_table_markers(struct marker_table *table)
 	unsigned int i;
 	int err;
 
-	err = marker_switch_begin(&batch, table->nr);
+	err = marker_switch_begin_batch(&batch, table->nr);
 	if (err)
 		return err;
 	for (i = 0; i < table->nr && !err; i++)
 		err = connect_marker_to_probes(get_marker_of_record(&table->records[i]), &batch);
-	return marker_switch_end(&batch, err);
+	return marker_switch_end_batch(&batch, err);
 }
 
 static int add_table_markers(struct marker_table *table)

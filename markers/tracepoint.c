@@ -15,7 +15,7 @@
 /* List of each struct marker_tp whose callback is connected to its tracepoint. */
 static LIST_HEAD(connected);
 
-static struct marker_tp *get_marker_tp(struct marker *marker)
+static struct marker_tp *get_tracepoint_marker(struct marker *marker)
 {
 	return container_of(marker, struct marker_tp, marker);
 }
@@ -24,7 +24,7 @@ static struct marker_tp *get_marker_tp(struct marker *marker)
  * Return true if the callback that contains a marker is already connected, because another marker
  * in this callback is on.  All markers in a callback share one connection.
  */
-static bool has_other_connected_marker(const struct marker_tp *tp)
+static bool is_callback_already_connected(const struct marker_tp *tp)
 {
 	const struct marker_tp *other;
 
@@ -38,7 +38,7 @@ static bool has_other_connected_marker(const struct marker_tp *tp)
 
 static int connect_callback(struct marker_tp *tp)
 {
-	int err = has_other_connected_marker(tp) ? 0 :
+	int err = is_callback_already_connected(tp) ? 0 :
 		  tracepoint_probe_register_may_exist(tp->tracepoint, tp->callback, NULL);
 
 	if (!err)
@@ -56,7 +56,7 @@ static void disconnect_callback(struct marker_tp *tp)
 {
 	list_del(&tp->node);
 	tp->node.next = NULL;
-	if (!has_other_connected_marker(tp))
+	if (!is_callback_already_connected(tp))
 		tracepoint_probe_unregister(tp->tracepoint, tp->callback, NULL);
 }
 
@@ -73,7 +73,7 @@ static void disconnect_callback(struct marker_tp *tp)
  */
 int marker_tracepoint_switch(struct marker *marker, bool on)
 {
-	struct marker_tp *tp = get_marker_tp(marker);
+	struct marker_tp *tp = get_tracepoint_marker(marker);
 
 	lockdep_assert_held(&marker_registry.lock);
 	if (!!tp->node.next == on || !tp->ready)
@@ -89,7 +89,7 @@ static int allow_and_connect_callback(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT)
 		return 0;
-	get_marker_tp(marker)->ready = true;
+	get_tracepoint_marker(marker)->ready = true;
 	return marker->probes ? marker_tracepoint_switch(marker, true) : 0;
 }
 
@@ -120,7 +120,7 @@ int marker_tracepoints_connect(struct module *module)
 /* Disconnect the callback of a marker.  Return true if the callback may have been connected. */
 static bool disconnect_module_callback(struct marker *marker)
 {
-	if (marker->flavour != MARKER_TRACEPOINT || !get_marker_tp(marker)->ready)
+	if (marker->flavour != MARKER_TRACEPOINT || !get_tracepoint_marker(marker)->ready)
 		return false;
 	marker_tracepoint_switch(marker, false);
 	return true;

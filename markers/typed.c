@@ -29,12 +29,12 @@ static void publish_typed_probes(struct marker_typed *typed, struct probe_array 
 static int switch_typed_marker(struct marker *marker, bool on)
 {
 	struct marker_switch batch;
-	int err = marker_switch_begin(&batch, 1);
+	int err = marker_switch_begin_batch(&batch, 1);
 
 	if (err)
 		return err;
 	marker_switch_add(&batch, marker, on);
-	return marker_switch_end(&batch, 0);
+	return marker_switch_end_batch(&batch, 0);
 }
 
 static int add_typed_probe(struct marker_typed *typed, marker_probe_func *func, void *private)

@@ -71,14 +71,14 @@ static int attach_program(int program_fd, const char *tracepoint)
 	return call_bpf_syscall(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 
-static int attach_to_tracepoint(void)
+static int attach_program_to_tracepoint(void)
 {
 	return attach_program(load_empty_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0),
 			      "kmarkers_bench_bpf");
 }
 
 /* Return the number of bytes that follow a struct btf_type. */
-static unsigned long count_btf_extra_bytes(const struct btf_type *type)
+static unsigned long count_bytes_after_btf_type(const struct btf_type *type)
 {
 	unsigned long members = BTF_INFO_VLEN(type->info);
 
@@ -116,12 +116,12 @@ static int find_function_btf_id(const char *types, const char *name)
 		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC &&
 		    !strcmp(strings + type->name_off, name))
 			return number;
-		at += sizeof(*type) + count_btf_extra_bytes(type);
+		at += sizeof(*type) + count_bytes_after_btf_type(type);
 	}
 	return -ENOENT;
 }
 
-static int read_btf_types(char *types)
+static int read_kernel_btf(char *types)
 {
 	int file = open(TYPES, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
@@ -137,10 +137,10 @@ static int read_btf_types(char *types)
 	return length > sizeof(struct btf_header) && length < MOST_TYPES ? 0 : -EINVAL;
 }
 
-static int attach_to_fentry(void)
+static int attach_program_to_fentry(void)
 {
 	char *types = malloc(MOST_TYPES);
-	int function = types ? read_btf_types(types) : -ENOMEM;
+	int function = types ? read_kernel_btf(types) : -ENOMEM;
 
 	if (!function)
 		function = find_function_btf_id(types, "int_sqrt");
@@ -151,7 +151,7 @@ static int attach_to_fentry(void)
 			      NULL);
 }
 
-static int read_pmu_type(const char *path)
+static int read_pmu_type_from_sysfs(const char *path)
 {
 	FILE *file = fopen(path, "r");
 	int type = -ENOENT;
@@ -163,10 +163,10 @@ static int read_pmu_type(const char *path)
 	return type;
 }
 
-static int attach_to_kprobe(void)
+static int attach_program_to_kprobe(void)
 {
 	struct perf_event_attr attr = {
-		.type = read_pmu_type(PMU),
+		.type = read_pmu_type_from_sysfs(PMU),
 		.size = sizeof(attr),
 		.kprobe_func = (unsigned long)"kmarkers_bench_bpf_kprobe",
 	};
@@ -188,9 +188,9 @@ static const struct {
 	const char *name;
 	int (*attach)(void);
 } peers[] = {
-	{ "peer-bpf-raw-tracepoint", attach_to_tracepoint },
-	{ "peer-bpf-fentry", attach_to_fentry },
-	{ "peer-bpf-kprobe", attach_to_kprobe },
+	{ "peer-bpf-raw-tracepoint", attach_program_to_tracepoint },
+	{ "peer-bpf-fentry", attach_program_to_fentry },
+	{ "peer-bpf-kprobe", attach_program_to_kprobe },
 };
 
 static void attach_all_programs(void)
@@ -207,7 +207,7 @@ static void attach_all_programs(void)
 }
 
 /* Keep the programs attached until the process that @pidfd refers to ends. */
-static void keep_programs_attached(int pidfd)
+static void keep_programs_attached_until_exit(int pidfd)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 
@@ -244,6 +244,6 @@ int native_attach_bpf_programs(const char *pid)
 	if (child)
 		printf("%d\n", child);
 	else
-		keep_programs_attached(pidfd);
+		keep_programs_attached_until_exit(pidfd);
 	return 0;
 }

@@ -88,7 +88,7 @@ int native_counters_open(const char *dir)
 	return 0;
 }
 
-double native_scale_count(const struct native_count *count)
+double native_scale_perf_count(const struct native_count *count)
 {
 	if (!count->running || count->running > count->enabled)
 		return NAN;
@@ -117,7 +117,7 @@ static double count_events(int fd, bench_op *op, u32 loops, double *running_shar
 	count.running -= before.running;
 	part = count.enabled ? (double)count.running / count.enabled : 0;
 	*running_share = part < *running_share ? part : *running_share;
-	return native_scale_count(&count);
+	return native_scale_perf_count(&count);
 }
 
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,

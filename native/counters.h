@@ -35,7 +35,7 @@ double native_count_loop_events(int fd, const struct bench_variant *variant, con
  * Return a count, scaled up to the whole time for which the counter was enabled; NAN if the counter
  * never ran.
  */
-double native_scale_count(const struct native_count *count);
+double native_scale_perf_count(const struct native_count *count);
 
 /*
  * Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL, or if there

@@ -68,7 +68,7 @@ static int compute_idle_percent(const struct cpu_times *before, const struct cpu
 }
 
 /* Return true if /proc/stat has the times of a CPU that the process may use. */
-static bool has_times(const struct cpu_times *times, const cpu_set_t *allowed)
+static bool has_times_of_allowed_cpu(const struct cpu_times *times, const cpu_set_t *allowed)
 {
 	int cpu;
 
@@ -95,7 +95,7 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size)
 	}
 	known = CPU_COUNT(&allowed) > 1 && read_cpu_times(before) && !nanosleep(&pilot, NULL) &&
 		read_cpu_times(after);
-	readable = known && has_times(after, &allowed);
+	readable = known && has_times_of_allowed_cpu(after, &allowed);
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		share[cpu] = readable ? compute_idle_percent(&before[cpu], &after[cpu]) : 100;
 		if (CPU_ISSET(cpu, &allowed) && share[cpu] > most)

@@ -46,7 +46,7 @@ static int select_getppid_variant(unsigned int variant)
 	return native_select_live_variant("getppid-live", quiet_variants[variant].name);
 }
 
-static int setup_walk_buffer(void)
+static int alloc_walk_buffer(void)
 {
 	buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!buffer)
@@ -72,7 +72,7 @@ static const struct bench_group getppid_pressure = {
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
 	.loops = { 2, 4, 18 },
-	.setup = setup_walk_buffer,
+	.setup = alloc_walk_buffer,
 	.teardown = free_walk_buffer,
 	.select = select_getppid_variant,
 };

@@ -26,7 +26,7 @@ static void read_tsc_and_clock(u64 *tsc, u64 *ns)
 	int attempt;
 
 	for (attempt = 0; attempt < 20; attempt++) {
-		u64 before = bench_tsc(), now = ktime_get_ns(), after = bench_tsc();
+		u64 before = bench_read_tsc(), now = ktime_get_ns(), after = bench_read_tsc();
 
 		if (after - before >= shortest)
 			continue;
@@ -66,14 +66,14 @@ bool native_machine_has_invariant_tsc(void)
 	       words[3] & INVARIANT_TSC_BIT;
 }
 
-void native_machine_show(FILE *file, bool invariant_tsc)
+void native_machine_write_env(FILE *file, bool invariant_tsc)
 {
 	char model[49] = "", name[KMARKERS_HYPERVISOR_BYTES];
 	struct utsname system;
 
 	uname(&system);
 	read_cpu_model(model);
-	kmarkers_read_hypervisor(name);
+	kmarkers_read_hypervisor_name(name);
 	fprintf(file, "kernel=%s\n", system.release);
 	fprintf(file, "cpu_model=%s\n", model);
 	fprintf(file, "cpus=%ld\n", sysconf(_SC_NPROCESSORS_ONLN));

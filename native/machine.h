@@ -10,6 +10,6 @@
 bool native_machine_has_invariant_tsc(void);
 
 /* Print the machine's properties as lines of key=value; tsc_khz only if the TSC is invariant. */
-void native_machine_show(FILE *file, bool invariant_tsc);
+void native_machine_write_env(FILE *file, bool invariant_tsc);
 
 #endif /* NATIVE_MACHINE_H */

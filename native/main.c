@@ -57,7 +57,7 @@ static const char step_usage[] =
 /* The signal that interrupted the run, or 0. */
 static volatile sig_atomic_t interrupted;
 
-static void record_interrupt(int sig)
+static void record_interrupt_signal(int sig)
 {
 	interrupted = sig;
 }
@@ -67,10 +67,10 @@ static void record_interrupt(int sig)
  * stays, nor an incomplete file.  SIGXFSZ is sent at a limit of the file size.  A closed terminal
  * or pipe does not end the run if this process was started with the signal ignored, as by nohup(1).
  */
-static void handle_interrupts(void)
+static void install_signal_handlers(void)
 {
 	static const int signals[] = { SIGHUP, SIGPIPE, SIGXFSZ, SIGINT, SIGTERM };
-	struct sigaction action = { .sa_handler = record_interrupt }, before;
+	struct sigaction action = { .sa_handler = record_interrupt_signal }, before;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
@@ -121,7 +121,7 @@ static void move_from_busy_cpu(void)
  * Called between two blocks: show the progress, and move to another CPU if this CPU is busy.
  * Return true if the run was interrupted.
  */
-static bool should_stop_run(void)
+static bool show_progress_and_check_interrupt(void)
 {
 	native_progress_show();
 	/* The thread must not move to the CPU of the observer thread. */
@@ -137,16 +137,16 @@ static void print_usage(FILE *file)
 		fputs(step_usage, file);
 }
 
-static void show_env(FILE *file, const struct bench_config *config)
+static void write_env_lines(FILE *file, const struct bench_config *config)
 {
 	struct seq_file m = { .file = file };
 
-	native_machine_show(file, native_machine_has_invariant_tsc());
+	native_machine_write_env(file, native_machine_has_invariant_tsc());
 	fprintf(file, "blocks=%u\n", config->blocks);
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
-	native_show_offsets(file, config->seed);
-	native_write_groups_to_env(file);
+	native_show_memory_offsets(file, config->seed);
+	native_write_group_details_to_env(file);
 	bench_show_time_limits(&m, config);
 }
 
@@ -198,20 +198,20 @@ static bool report_missing_features(void)
  * Write the file "env", or replace an older file.  If that fails, the older file "env" stays as it
  * is.
  */
-static int write_env(const char *dir, const struct bench_config *config)
+static int write_env_file(const char *dir, const struct bench_config *config)
 {
 	FILE *file = native_create_output_file(dir, "env", ".new");
 	int err;
 
 	if (!file)
 		return -EIO;
-	show_env(file, config);
+	write_env_lines(file, config);
 	err = native_close_output_file(file, dir, "env", ".new");
 	return err ?: native_rename_output_file(dir, "env.new", "env");
 }
 
-static int report_result(const struct bench_group *group, const struct bench_result *result,
-			 const char *dir)
+static int write_or_print_result(const struct bench_group *group, const struct bench_result *result,
+				 const char *dir)
 {
 	struct seq_file out = { .file = stdout };
 	int err;
@@ -236,17 +236,17 @@ static int measure_group(const struct bench_group *group, const struct bench_con
 	err = bench_alloc_result(group, config, &result);
 	native_progress_start(group, &result);
 	if (!err)
-		err = bench_run_group(group, &result, should_stop_run);
+		err = bench_run_group(group, &result, show_progress_and_check_interrupt);
 	native_progress_end(err);
 	if (!err || (err == -EINTR && result.nr))
-		kept = report_result(group, &result, dir);
+		kept = write_or_print_result(group, &result, dir);
 	bench_free_result(&result);
 	if (!err)
 		native_counters_write_group(group);
 	return kept ?: err;
 }
 
-static int count_groups(u64 groups)
+static int count_groups_in_mask(u64 groups)
 {
 	return __builtin_popcountll(groups);
 }
@@ -275,21 +275,21 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	 * the run was interrupted, replace the file by one that gives the reasons why variants are
 	 * missing.
 	 */
-	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
+	if (dir && (native_create_output_dir(dir) || write_env_file(dir, config)))
 		return -EIO;
 	err = native_counters_open(dir);
-	native_progress_set_total(count_groups(groups));
+	native_progress_set_total(count_groups_in_mask(groups));
 	if (has_group_named(groups, "empty-loop-peers"))
 		native_load_other_tracers();
 	for (i = 0; i < bench_nr_groups && !err; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
 		err = measure_group(bench_groups[i], config, dir);
-		if (err == -ENODEV && count_groups(groups) > 1)
+		if (err == -ENODEV && count_groups_in_mask(groups) > 1)
 			err = 0;
 	}
 	err = native_counters_close(dir) ?: err;
-	if (dir && write_env(dir, config))
+	if (dir && write_env_file(dir, config))
 		err = -EIO;
 	return err;
 }
@@ -407,7 +407,7 @@ static int run_benchmarks(char **names, int nr, struct options *options)
 		return err;
 	if (!report_missing_features())
 		return -ENODEV;
-	handle_interrupts();
+	install_signal_handlers();
 	native_move_heap(options->config.seed);
 	NATIVE_MOVE_STACK(options->config.seed);
 	return measure_groups(groups, &options->config, options->dir);
@@ -428,7 +428,7 @@ static int print_env(char **args, int nr, struct options *options)
 	}
 	err = pin_process_to_cpu(options);
 	if (!err)
-		show_env(stdout, &options->config);
+		write_env_lines(stdout, &options->config);
 	return err;
 }
 

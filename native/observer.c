@@ -44,7 +44,7 @@ const cpu_set_t *native_get_allowed_cpus(void)
 	return &allowed;
 }
 
-static int find_observer_cpu(void)
+static int find_cpu_for_observer(void)
 {
 	cpu_set_t here;
 	int cpu;
@@ -59,7 +59,7 @@ static int find_observer_cpu(void)
 /* Start the thread.  @realtime is ignored: a program may lack the privilege to set priorities. */
 int bench_observer_start(bool realtime)
 {
-	int cpu = find_observer_cpu(), err;
+	int cpu = find_cpu_for_observer(), err;
 	pthread_attr_t attr;
 	cpu_set_t set = { };
 

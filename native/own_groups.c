@@ -22,7 +22,7 @@ u64 native_get_default_groups(void)
 	return bench_get_group_mask() & ~(1ULL << (bench_nr_groups - 1));
 }
 
-void native_write_groups_to_env(FILE *file)
+void native_write_group_details_to_env(FILE *file)
 {
 	u64 buffer, cache;
 

@@ -86,8 +86,8 @@ static void read_probe_arguments(void *probe_private, void *call_private, const 
  * Load the shared object of a peer from the directory of kmbench.  Return NULL and set @why if
  * that fails.
  */
-static const struct bench_peer *load_peer(const char *name, const char *package,
-					  const char **why)
+static const struct bench_peer *load_tracer_object(const char *name, const char *package,
+						   const char **why)
 {
 	char path[PATH_MAX + 32], *slash;
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
@@ -127,7 +127,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
  * Let the threads and programs that a peer starts use all CPUs of kmbench.  Otherwise they would
  * inherit the CPU of the thread that starts them, on which kmbench measures.
  */
-static void use_all_cpus(cpu_set_t *previous)
+static void allow_thread_on_all_cpus(cpu_set_t *previous)
 {
 	sched_getaffinity(0, sizeof(*previous), previous);
 	sched_setaffinity(0, sizeof(*previous), native_get_allowed_cpus());
@@ -139,11 +139,11 @@ void native_load_other_tracers(void)
 	cpu_set_t measured;
 
 	memcpy(rows, own, sizeof(own));
-	use_all_cpus(&measured);
+	allow_thread_on_all_cpus(&measured);
 	for (i = 0; i < ARRAY_SIZE(peers); i++) {
 		if (!peers[i].peer)
-			peers[i].peer = load_peer(peers[i].name, peers[i].package,
-						  &peers[i].why);
+			peers[i].peer = load_tracer_object(peers[i].name, peers[i].package,
+							   &peers[i].why);
 		if (!peers[i].peer)
 			continue;
 		rows[nr++] = peers[i].peer->off;
@@ -188,13 +188,13 @@ void native_show_other_tracers_env(FILE *file)
  * Enable the probe of each loaded peer.  Add the peer's variants to rows[]; add the variant with
  * the enabled probe only if enabling succeeded.
  */
-static int setup_peer_variants(void)
+static int enable_tracers_and_add_variants(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
 	cpu_set_t measured;
 	const char *why;
 
-	use_all_cpus(&measured);
+	allow_thread_on_all_cpus(&measured);
 	for (i = 0; i < ARRAY_SIZE(peers); i++) {
 		if (!peers[i].peer)
 			continue;
@@ -214,7 +214,7 @@ static int setup_peer_variants(void)
 	return marker_probe_register("bench_peers_on", "%d %p", read_probe_arguments, NULL);
 }
 
-static void teardown_peer_variants(void)
+static void disable_tracer_probes(void)
 {
 	unsigned int i;
 
@@ -230,6 +230,6 @@ struct bench_group bench_empty_loop_peers = {
 	.name = "empty-loop-peers",
 	.variants = rows,
 	.nr_variants = MAX_ROWS,
-	.setup = setup_peer_variants,
-	.teardown = teardown_peer_variants,
+	.setup = enable_tracers_and_add_variants,
+	.teardown = disable_tracer_probes,
 };

@@ -27,7 +27,7 @@ void native_move_heap(unsigned long long seed)
 	asm volatile("" : : "r" (kept) : "memory");
 }
 
-void native_show_offsets(FILE *file, unsigned long long seed)
+void native_show_memory_offsets(FILE *file, unsigned long long seed)
 {
 	fprintf(file, "stack_offset=%u\n", native_compute_stack_offset(seed));
 	fprintf(file, "heap_offset=%u\n", compute_heap_offset(seed));

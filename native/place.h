@@ -21,7 +21,7 @@ unsigned int native_compute_stack_offset(unsigned long long seed);
 void native_move_heap(unsigned long long seed);
 
 /* Print the offsets of the stack and the heap as lines of the file env. */
-void native_show_offsets(FILE *file, unsigned long long seed);
+void native_show_memory_offsets(FILE *file, unsigned long long seed);
 
 /*
  * Move the stack until the calling function returns.  The asm keeps the compiler from removing the

@@ -59,7 +59,7 @@ static bool is_equal_to_file(const struct native_program *program, unsigned long
  * and the notes in the file, one of which is the build ID, equal the program headers and the notes
  * in memory.
  */
-static bool is_program_file(const struct native_program *program)
+static bool is_file_of_program(const struct native_program *program)
 {
 	const ElfW(Ehdr) *header = (const void *)program->file;
 	const struct dl_phdr_info *info = &program->info;
@@ -101,7 +101,7 @@ static bool map_program_file(struct native_program *program, const char *path)
 		return false;
 	program->file = file;
 	program->size = stat.st_size;
-	if (is_program_file(program))
+	if (is_file_of_program(program))
 		return true;
 	munmap(file, stat.st_size);
 	program->file = NULL;

@@ -190,7 +190,7 @@ unsigned long native_rcu_begin_period(void)
  * Return the oldest period in which the read-side section of a reader began; ~0UL if no reader is
  * in a section.  Call this after issue_membarrier().
  */
-static unsigned long find_oldest_period(void)
+static unsigned long find_oldest_reader_period(void)
 {
 	unsigned long inside, oldest = ~0UL;
 	struct reader *reader;
@@ -219,7 +219,7 @@ static bool spin_for_older_readers(unsigned long period)
 	unsigned int spins;
 
 	for (spins = 0; spins < SPINS; spins++) {
-		if (find_oldest_period() >= period)
+		if (find_oldest_reader_period() >= period)
 			return true;
 		cpu_relax();
 	}
@@ -267,7 +267,7 @@ void native_rcu_defer_free(struct rcu_head *head, void *object)
 	*head = (struct rcu_head){ .object = object, .state = native_rcu_begin_period() };
 	*freed.end = head;
 	freed.end = &head->next;
-	oldest = issue_membarrier() ? find_oldest_period() : 0;
+	oldest = issue_membarrier() ? find_oldest_reader_period() : 0;
 	while (freed.first && freed.first->state <= oldest) {
 		head = freed.first;
 		freed.first = head->next;

@@ -31,7 +31,7 @@ void native_load_other_tracers(void)
 {
 }
 
-void native_write_groups_to_env(FILE *file)
+void native_write_group_details_to_env(FILE *file)
 {
 }
 

@@ -14,6 +14,6 @@ int native_check_registered_groups(void);
 u64 native_get_default_groups(void);
 
 /* Print lines of the file env about the measured groups. */
-void native_write_groups_to_env(FILE *file);
+void native_write_group_details_to_env(FILE *file);
 
 #endif /* NATIVE_REGISTERED_H */

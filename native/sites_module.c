@@ -3,11 +3,11 @@
 #include "../bench_modules/sites.h"
 #include "../bench_modules/sites_module.h"
 
-const struct bench_sites *bench_get_sites(void)
+const struct bench_sites *bench_get_sites_module(void)
 {
 	return &bench_sites;
 }
 
-void bench_put_sites(void)
+void bench_put_sites_module(void)
 {
 }

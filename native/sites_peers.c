@@ -51,7 +51,7 @@ int bench_store_batch_to_mapping(struct sites_stores *stores)
 		return -ENOMEM;
 	for (i = 0; i < stores->nr; i++)
 		pokes[i].alias = view + i * INSN;
-	store_batch_rounds(stores);
+	store_batch_without_sync(stores);
 	munmap(view, bytes);
 	return 0;
 }

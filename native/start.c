@@ -115,7 +115,7 @@ static int start_kmarkers_once(void)
 
 	if (started)
 		return -EBUSY;
-	err = native_move_text() ?: native_install_sigtrap(patcher_handle_int3) ?:
+	err = native_move_text_to_shared_memory() ?: native_install_sigtrap(patcher_handle_int3) ?:
 	      native_check_fork_handlers() ?: register_program_tables();
 	started = !err;
 	return err;

@@ -117,7 +117,7 @@ void __wrap_patcher_text_sync(void)
 		show_site_and_executions(titles[round_nr++]);
 }
 
-static int replace_instruction(void)
+static int replace_nop_at_step_site(void)
 {
 	static struct patcher_site site = { .len = INSN };
 	static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
@@ -136,7 +136,7 @@ static int replace_instruction(void)
 	return err;
 }
 
-static int step_with_int3(void)
+static int show_patching_with_int3(void)
 {
 	struct patcher_stats stats;
 	pthread_t thread;
@@ -149,7 +149,7 @@ static int step_with_int3(void)
 		return err;
 	printf("%-32s%-16s what the thread did meanwhile\n", "", "bytes");
 	show_site_and_executions("before");
-	err = replace_instruction();
+	err = replace_nop_at_step_site();
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	patcher_read_stats(&stats);
@@ -186,7 +186,7 @@ static void show_torn_instruction(const char *title, u8 *code)
  * after each byte.  The memory around the instruction is filled with int3, so that a jump to a
  * wrong address ends in a trap.
  */
-static int step_without_int3(void)
+static int show_patching_without_int3(void)
 {
 	static const u8 pass[] = { 0x31, 0xc0, 0xc3 }, land[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
 	struct sigaction action = { .sa_sigaction = record_trap_address, .sa_flags = SA_SIGINFO };
@@ -226,5 +226,5 @@ int native_run_step_command(char **args, int nr)
 		fprintf(stderr, "kmbench: step takes no argument '%s'\n", args[without_int3]);
 		return -EINVAL;
 	}
-	return without_int3 ? step_without_int3() : step_with_int3();
+	return without_int3 ? show_patching_without_int3() : show_patching_with_int3();
 }

@@ -23,7 +23,7 @@ int native_sync_threads(void)
  * Execute a serialising instruction (Intel SDM vol. 3A, 9.3).  Use IRET, because CPUID may trap to
  * a hypervisor.  With a shadow stack, use CPUID instead, because IRET would pop from that stack.
  */
-static void serialise_core(void)
+static void serialise_this_core(void)
 {
 	unsigned long scratch;
 
@@ -56,5 +56,5 @@ void patcher_text_sync(void)
 		perror("kmarkers: membarrier(2) failed in a batch, so the program is aborted");
 		abort();
 	}
-	serialise_core();
+	serialise_this_core();
 }

@@ -215,7 +215,7 @@ static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 }
 
 /* Map a page that the kernel zeroes in each child process that has a copy of the memory. */
-static int map_owner_page(void)
+static int map_wipe_on_fork_page(void)
 {
 	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -235,7 +235,7 @@ static int map_owner_page(void)
 static int replace_text_mapping(void *copy)
 {
 	size_t size = text.end - text.start;
-	int err = text.is_owner ? 0 : map_owner_page();
+	int err = text.is_owner ? 0 : map_wipe_on_fork_page();
 
 	if (err)
 		return err;
@@ -247,7 +247,7 @@ static int replace_text_mapping(void *copy)
 }
 
 /* Move the text into shared memory, unless an earlier call of kmarkers_start() has moved it. */
-int native_move_text(void)
+int native_move_text_to_shared_memory(void)
 {
 	const ElfW(Phdr) *segment;
 	void *copy;

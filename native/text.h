@@ -4,7 +4,7 @@
 #define NATIVE_TEXT_H
 
 /* Move the text into shared memory of this process.  Return 0 or an error. */
-int native_move_text(void);
+int native_move_text_to_shared_memory(void);
 
 /* Handlers of fork(), which give the child its own copy of the text. */
 void native_text_copy_for_fork(void);

@@ -38,7 +38,7 @@ static const char *const handler_path[] = {
 	"is_module_", "__module_", "mod_find", "__traceiter_notifier_", "__traceiter_rcu_",
 };
 
-static bool has_handler_path_prefix(const char *function)
+static bool has_int3_path_prefix(const char *function)
 {
 	unsigned int i;
 
@@ -96,9 +96,9 @@ bool patcher_may_run_in_int3(const char *name, unsigned long addr)
 {
 	struct kmarkers_extent extent;
 
-	return has_handler_path_prefix(name) ||
+	return has_int3_path_prefix(name) ||
 	       (!kmarkers_find_symbol_extent(addr, &extent) &&
-		has_handler_path_prefix(extent.name));
+		has_int3_path_prefix(extent.name));
 }
 
 /*

@@ -52,7 +52,7 @@ static void show_patcher_site(void *data, const struct patcher_table *table,
 			      const struct patcher_site *site, u8 *addr)
 {
 	/* If the seq_file buffer is full, skip the symbol lookup, which is slow. */
-	if (!kmarkers_can_print_line(data))
+	if (!kmarkers_seq_has_space(data))
 		return;
 	seq_printf(data, "%s %pS %*ph%s\n", table->owner, addr, site->len, addr,
 		   site->flags & PATCHER_SITE_RUN ? " run" : "");

@@ -45,7 +45,7 @@ EXPORT_SYMBOL_GPL(patcher_wait_for_tasks);
  * Return true if a replacement is in text that is not freed after init.  The text must belong to
  * @module, or to the kernel itself if @module is NULL.
  */
-static bool is_permanent_text(const void *replacement, struct module *module)
+static bool is_in_permanent_text(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
 
@@ -53,7 +53,7 @@ static bool is_permanent_text(const void *replacement, struct module *module)
 }
 
 /*
- * Encode the call to the replacement.  A replacement for which is_permanent_text() is true lies
+ * Encode the call to the replacement.  A replacement for which is_in_permanent_text() is true lies
  * between the start of the kernel's text and MODULES_END.  The displacement of 32 bits spans
  * that range.
  */
@@ -144,7 +144,7 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 	int err;
 
 	if (!redirect->function || !redirect->callee ||
-	    !is_permanent_text(redirect->replacement, redirect->module))
+	    !is_in_permanent_text(redirect->replacement, redirect->module))
 		return -EINVAL;
 	if (!try_module_get(redirect->module))
 		return -ENOENT;
@@ -286,7 +286,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	struct module *module = detour->module;
 	int err;
 
-	if (!detour->function || !is_permanent_text(detour->replacement, module))
+	if (!detour->function || !is_in_permanent_text(detour->replacement, module))
 		return -EINVAL;
 	if (!try_module_get(module))
 		return -ENOENT;

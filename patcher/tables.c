@@ -106,14 +106,14 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
 }
 
 /**
- * patcher_check_tables() - refuse a module whose tables cannot be found
+ * patcher_refuse_lost_tables() - refuse a module whose tables cannot be found
  * @module: a module in MODULE_STATE_COMING in which the caller found no tables
  * @symbol: address of the symbol that the tables would refer to
  *
  * Return: 0; -ENOEXEC, which is logged, if the module refers to the symbol.  The module then has
  * tables, but its sites would never be patched.
  */
-int patcher_check_tables(struct module *module, const void *symbol)
+int patcher_refuse_lost_tables(struct module *module, const void *symbol)
 {
 	if (!refers_to_symbol(module, symbol))
 		return 0;
@@ -121,7 +121,7 @@ int patcher_check_tables(struct module *module, const void *symbol)
 	       module->name);
 	return -ENOEXEC;
 }
-EXPORT_SYMBOL_GPL(patcher_check_tables);
+EXPORT_SYMBOL_GPL(patcher_refuse_lost_tables);
 
 /**
  * patcher_check_version() - refuse a kmarkers module of another version than kmarkers_patcher

@@ -193,7 +193,7 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
  * are missing: without symbols, a site has a function name only if the definition of its probe
  * gives one. Symbols can be missing only in user space.
  */
-static int check_pattern_symbols(const struct sdt_pattern *pattern)
+static int check_symbols_for_pattern(const struct sdt_pattern *pattern)
 {
 	if (!sdt_pattern_has_function(pattern) || sdt_count_matching_sites(pattern, 1))
 		return 0;
@@ -203,7 +203,7 @@ static int check_pattern_symbols(const struct sdt_pattern *pattern)
 static int add_attachment(struct attachment *attachment)
 {
 	int err = check_pattern_is_armable(&attachment->pattern) ?:
-		  check_pattern_symbols(&attachment->pattern) ?:
+		  check_symbols_for_pattern(&attachment->pattern) ?:
 		  add_handler_to_tables(attachment) ?: sdt_enable_sites_with_handlers();
 
 	if (!err) {

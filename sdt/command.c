@@ -21,7 +21,7 @@ static int disable_event_and_counting(const char *pattern, bool on)
 
 	if (!on)
 		return -EINVAL;
-	err = sdt_switch_event(pattern, false);
+	err = sdt_add_or_remove_events(pattern, false);
 	if (err && err != -ENOENT)
 		return err;
 	other = sdt_switch_hit_counting(pattern, false);
@@ -30,7 +30,7 @@ static int disable_event_and_counting(const char *pattern, bool on)
 
 static const struct patcher_verb verbs[] = {
 	{ "count", sdt_switch_hit_counting },
-	{ "event", sdt_switch_event },
+	{ "event", sdt_add_or_remove_events },
 	{ "promote", sdt_promote },
 	{ "none", disable_event_and_counting },
 };

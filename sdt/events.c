@@ -274,7 +274,7 @@ static struct request *find_event_request(const char *pattern)
 	return NULL;
 }
 
-static void update_request_list(struct request *request, bool add)
+static void update_event_request_list(struct request *request, bool add)
 {
 	mutex_lock(&sdt_registry.lock);
 	if (add)
@@ -284,7 +284,7 @@ static void update_request_list(struct request *request, bool add)
 	mutex_unlock(&sdt_registry.lock);
 }
 
-static void set_current_request(const struct request *request)
+static void set_current_event_request(const struct request *request)
 {
 	mutex_lock(&sdt_registry.lock);
 	current_request.request = request;
@@ -300,7 +300,7 @@ static int remove_event_request(const char *pattern)
 
 	if (!request)
 		return -ENOENT;
-	update_request_list(request, false);
+	update_event_request_list(request, false);
 	err = calls->update(&source);
 	if (!err) {
 		kfree(request);
@@ -310,7 +310,7 @@ static int remove_event_request(const char *pattern)
 	 * update() has failed: restore the request, and offer the probes of modules that were
 	 * loaded meanwhile.
 	 */
-	update_request_list(request, true);
+	update_event_request_list(request, true);
 	calls->update(&source);
 	return err;
 }
@@ -331,14 +331,14 @@ static int add_event_request(const char *pattern)
 		kfree(request);
 		return err;
 	}
-	update_request_list(request, true);
-	set_current_request(request);
+	update_event_request_list(request, true);
+	set_current_event_request(request);
 	err = calls->update(&source);
 	no_event = current_request.matched && !current_request.event_exists;
 	if (!err && !current_request.matched)
 		pr_info("pattern %s: matches no site yet; applies to modules loaded later\n",
 			pattern);
-	set_current_request(NULL);
+	set_current_event_request(NULL);
 	if (err || !no_event)
 		return err;
 	remove_event_request(pattern);
@@ -359,7 +359,7 @@ int sdt_show_event_requests(struct seq_file *m)
 }
 
 /**
- * sdt_switch_event() - add or remove the trace events of probes
+ * sdt_add_or_remove_events() - add or remove the trace events of probes
  * @pattern: pattern of sites: the probes of all matching sites get or lose trace events, and so do
  *	the probes of matching sites in modules that are loaded later
  * @on: true to add the events, false to remove them
@@ -371,7 +371,7 @@ int sdt_show_event_requests(struct seq_file *m)
  * or if this kernel has no trace events for modules; -ENODEV if kmarkers_events is not loaded;
  * -ENOMEM. With an error nothing is changed.
  */
-int sdt_switch_event(const char *pattern, bool on)
+int sdt_add_or_remove_events(const char *pattern, bool on)
 {
 	return on ? add_event_request(pattern) : remove_event_request(pattern);
 }
@@ -385,7 +385,7 @@ void sdt_events_exit(void)
 	struct request *request, *next;
 
 	list_for_each_entry_safe(request, next, &requests, node) {
-		update_request_list(request, false);
+		update_event_request_list(request, false);
 		kfree(request);
 	}
 	if (!calls)

@@ -9,11 +9,11 @@
 struct seq_file;
 
 #ifdef __KERNEL__
-int sdt_switch_event(const char *pattern, bool on);
+int sdt_add_or_remove_events(const char *pattern, bool on);
 int sdt_show_event_requests(struct seq_file *m);
 void sdt_events_exit(void);
 #else
-static inline int sdt_switch_event(const char *pattern, bool on)
+static inline int sdt_add_or_remove_events(const char *pattern, bool on)
 {
 	return on ? -ENODEV : -ENOENT;
 }

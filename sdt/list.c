@@ -69,7 +69,7 @@ int sdt_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "provider:module:function:name state flavour handlers counted place types\n");
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
+		for (i = 0; i < table->sites.nr && kmarkers_seq_has_space(m); i++)
 			show_sdt_site(m, table, i);
 	mutex_unlock(&sdt_registry.lock);
 	return 0;
@@ -88,7 +88,7 @@ static enum sdt_mode get_expected_mode(const struct patcher_site *site, unsigned
 }
 
 /**
- * sdt_check_sites() - check for a benchmark that all sites of a probe have the expected state
+ * sdt_check_site_states() - check for a benchmark that all sites of a probe have the expected state
  * @probe: the probe
  * @handlers: number of handlers that must be attached to each site
  * @promoted: true if sites of the flavour breakpoint must be promoted to jumps
@@ -96,7 +96,7 @@ static enum sdt_mode get_expected_mode(const struct patcher_site *site, unsigned
  * Context: may sleep.
  * Return: 0, or -EBUSY after logging a site whose state is not the expected state.
  */
-int sdt_check_sites(const struct sdt_probe *probe, unsigned int handlers, bool promoted)
+int sdt_check_site_states(const struct sdt_probe *probe, unsigned int handlers, bool promoted)
 {
 	enum sdt_mode expected;
 	struct sdt_table *table;
@@ -120,4 +120,4 @@ int sdt_check_sites(const struct sdt_probe *probe, unsigned int handlers, bool p
 	mutex_unlock(&sdt_registry.lock);
 	return err;
 }
-EXPORT_SYMBOL_GPL(sdt_check_sites);
+EXPORT_SYMBOL_GPL(sdt_check_site_states);

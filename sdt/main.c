@@ -139,7 +139,7 @@ static int register_sdt_module(struct module *module)
 	if (err)
 		return err;
 	if (!sites.chunks && !notes.chunks)
-		return patcher_check_tables(module, &sdt_tables_need_sdt);
+		return patcher_refuse_lost_tables(module, &sdt_tables_need_sdt);
 	err = sdt_register_sites(module, &sites, &targets) ?: sdt_register_notes(module, &notes);
 	if (err == -EPERM) {
 		report_probes_in_init_text(module, &sites, sizeof(struct patcher_site));

@@ -14,7 +14,7 @@
 #include "types.h"
 
 /* Copy the name of a probe, with each pair of underscores replaced by a dash, as in dtrace(1). */
-static void copy_probe_name(char *to, size_t size, const char *name)
+static void copy_probe_name_with_dashes(char *to, size_t size, const char *name)
 {
 	size_t at = 0;
 
@@ -40,7 +40,7 @@ static const char *prefer_defined_name(const char *defined, const char *actual)
 static void fill_probe_name(struct sdt_place *place, const struct sdt_table *table,
 			    const struct sdt_probe *probe)
 {
-	copy_probe_name(place->name, sizeof(place->name), probe->name);
+	copy_probe_name_with_dashes(place->name, sizeof(place->name), probe->name);
 	place->part[SDT_PROVIDER] = probe->provider->name;
 	place->part[SDT_MODULE] = prefer_defined_name(probe->module,
 						      module_name(table->sites.module));

@@ -15,7 +15,7 @@
 #include "switch.h"
 
 /* Log why a site cannot be promoted to a jump. Return -EINVAL. */
-static int refuse_promotion(const struct patcher_site *site)
+static int log_refused_promotion(const struct patcher_site *site)
 {
 	if (sdt_get_flavour(site) == SDT_SPLIT)
 		pr_info("SDT probe %s: not promoted to a jump: its site is two nops, and a task preempted between them would resume inside a jump\n",
@@ -42,7 +42,7 @@ static int check_pattern_is_promotable(const struct sdt_pattern *pattern)
 			if (!sdt_pattern_matches_site(pattern, table, i))
 				continue;
 			if (!sdt_is_branch(site))
-				return refuse_promotion(site);
+				return log_refused_promotion(site);
 			nr++;
 		}
 	}

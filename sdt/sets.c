@@ -62,7 +62,7 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
  * Return the handler that a hit of a site calls: the only handler of @set, or a handler that calls
  * all handlers of @set.
  */
-static const struct sdt_call *choose_site_call(const struct sdt_set *set)
+static const struct sdt_call *choose_called_handler(const struct sdt_set *set)
 {
 	const struct sdt_call *call = set->call;
 
@@ -88,7 +88,7 @@ void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 	if (set)
 		set->users++;
 	state->set = set;
-	rcu_assign_pointer(state->call, set ? choose_site_call(set) : &sdt_no_handlers);
+	rcu_assign_pointer(state->call, set ? choose_called_handler(set) : &sdt_no_handlers);
 }
 
 /* Add a handler to a site. Return 0 or -ENOMEM; sdt_revert_handler_set() undoes this. */

@@ -247,7 +247,7 @@ int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
 }
 
 /* True if a site of a table is a breakpoint. Only breakpoints of registered tables are handled. */
-static bool has_trapped_site(const struct sdt_table *table)
+static bool has_site_with_breakpoint(const struct sdt_table *table)
 {
 	unsigned int i;
 
@@ -278,7 +278,7 @@ void sdt_unregister_module(struct module *module, bool keep_trapped)
 		sdt_detach_handlers_from_table(table);
 		sdt_disable_sites_without_handlers();
 		table->ready = false;
-		if (keep_trapped && has_trapped_site(table))
+		if (keep_trapped && has_site_with_breakpoint(table))
 			continue;
 		list_del(&table->node);
 		sdt_clear_sites_of_jump_targets(table);

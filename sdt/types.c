@@ -106,7 +106,7 @@ static const char *choose_integer_conversion(unsigned int flags)
 }
 
 /* Strip const and volatile from a type. */
-static const char *strip_qualifiers(char *type)
+static const char *strip_type_qualifiers(char *type)
 {
 	char *word = type;
 
@@ -129,7 +129,7 @@ static const char *choose_printf_conversion(char *type)
 
 	if (strchr(type, '*'))
 		return choose_pointer_conversion(type);
-	bare_type = strip_qualifiers(type);
+	bare_type = strip_type_qualifiers(type);
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(bare_type, known[i].type))
 			return known[i].conversion;

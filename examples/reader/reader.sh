@@ -21,13 +21,13 @@ instance=/sys/kernel/tracing/instances/reader.$$
 event=$instance/events/kmarkers/$1
 
 # The event does not exist if its module was unloaded, or if the marker has no trace event.
-clean_up() {
+disable_event_and_remove_instance() {
 	[ ! -e "$event/enable" ] || echo 0 >"$event/enable" || :
 	rmdir "$instance"
 }
 
 mkdir "$instance"
-trap clean_up EXIT
+trap disable_event_and_remove_instance EXIT
 trap 'exit 130' HUP INT TERM
 echo 1 >"$event/enable"
 awk -v name="$1: " -v count="${2:-0}" '

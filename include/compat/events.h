@@ -31,7 +31,7 @@ static inline bool compat_event_is_referenced(struct trace_event_call *call)
  * Let the kernel count the references to an event in the event's member refcnt, which is in a union
  * with the member module.
  */
-static inline void compat_event_use_own_count(struct trace_event_call *call, struct module *module)
+static inline void compat_event_use_own_refs(struct trace_event_call *call, struct module *module)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
 		return;
@@ -47,7 +47,7 @@ static inline bool compat_event_is_referenced(struct trace_event_call *call)
 	return false;
 }
 
-static inline void compat_event_use_own_count(struct trace_event_call *call, struct module *module)
+static inline void compat_event_use_own_refs(struct trace_event_call *call, struct module *module)
 {
 	call->compat_event_module = module;
 }
@@ -57,8 +57,8 @@ static inline void compat_event_use_own_count(struct trace_event_call *call, str
  * Let the kernel count each reference to an event as a reference to @module.  The event must be
  * unreferenced.
  */
-static inline void compat_event_use_module_count(struct trace_event_call *call,
-						 struct module *module)
+static inline void compat_event_use_module_refs(struct trace_event_call *call,
+						struct module *module)
 {
 	call->flags &= ~COMPAT_EVENT_COUNTED;
 	call->compat_event_module = module;

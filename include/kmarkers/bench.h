@@ -141,7 +141,7 @@ struct bench_group {
 /* One timed window.  enum bench_measured defines @value and @size. */
 struct bench_sample {
 	u64 value;
-	u64 cycles;	/* core cycles, from bench_measure_cycles_ratio(); 0 if unknown */
+	u64 cycles;	/* core cycles, from bench_measure_cycles_per_tick(); 0 if unknown */
 	u32 block;
 	u32 size;
 	u16 cpu;

@@ -36,7 +36,7 @@ void bench_let_tasks_run(void);
  * before it, and no instruction after it begins earlier (Intel SDM vol. 2).  On AMD, LFENCE does
  * so because Linux configures it as dispatch serialising.
  */
-static __always_inline u64 bench_tsc(void)
+static __always_inline u64 bench_read_tsc(void)
 {
 	u32 low, high;
 
@@ -114,14 +114,14 @@ do {									\
  */
 #define BENCH_WINDOW(layout, ...)					\
 do {									\
-	start = bench_tsc();						\
+	start = bench_read_tsc();						\
 	BENCH_ALIGN_HEAD(layout);					\
 	for (i = 0; i < loops; i++) {					\
 		BENCH_HEAD();						\
 		{ __VA_ARGS__; }					\
 		barrier();						\
 	}								\
-	end = bench_tsc();						\
+	end = bench_read_tsc();						\
 } while (0)
 
 /**
@@ -179,11 +179,11 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 		prepare;						\
 		BENCH_BEGIN(irqs);					\
 		BENCH_ALIGN(layout);					\
-		start = bench_tsc();					\
+		start = bench_read_tsc();					\
 		asm volatile("" : "+r" (start));			\
 		{ __VA_ARGS__; }					\
 		barrier();						\
-		start = bench_tsc() - start;				\
+		start = bench_read_tsc() - start;				\
 		if (i + 1 > (unseen))					\
 			total += start;					\
 		local_irq_restore(irqs);				\

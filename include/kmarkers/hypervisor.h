@@ -27,7 +27,7 @@ static inline bool kmarkers_has_hypervisor(void)
 #endif
 }
 
-static inline void kmarkers_read_hypervisor(char name[KMARKERS_HYPERVISOR_BYTES])
+static inline void kmarkers_read_hypervisor_name(char name[KMARKERS_HYPERVISOR_BYTES])
 {
 	unsigned int words[4];
 
@@ -48,7 +48,7 @@ static inline bool kmarkers_is_emulated(void)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];
 
-	kmarkers_read_hypervisor(name);
+	kmarkers_read_hypervisor_name(name);
 	return !strcmp(name, "TCGTCGTCGTCG");
 }
 

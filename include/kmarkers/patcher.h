@@ -278,7 +278,7 @@ bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
 int patcher_find_records(struct module *module, const char *kind, const void *symbol,
 			 unsigned int record_bytes, struct kmarkers_span *span);
-int patcher_check_tables(struct module *module, const void *symbol);
+int patcher_refuse_lost_tables(struct module *module, const void *symbol);
 int patcher_check_version(struct module *module, const char *version);
 
 #endif /* KMARKERS_PATCHER_H */

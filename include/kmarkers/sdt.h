@@ -240,7 +240,7 @@ int sdt_attach(const char *pattern, sdt_handler *handler, void *private);
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private);
 void sdt_synchronize(void);
 int sdt_promote(const char *pattern, bool on);
-int sdt_check_sites(const struct sdt_probe *probe, unsigned int handlers, bool promoted);
+int sdt_check_site_states(const struct sdt_probe *probe, unsigned int handlers, bool promoted);
 
 /**
  * SDT_PROVIDER_DEFINE() - define a provider, in one file

@@ -102,7 +102,7 @@ static bool create_snapshot_session(void)
 }
 
 /* Set the search paths of LTTng to LTTNG_ROOT if scripts/setup has unpacked LTTng there. */
-static void set_lttng_paths(void)
+static void set_lttng_search_paths(void)
 {
 	static const struct {
 		const char *name, *value;
@@ -149,7 +149,7 @@ static void disable_measured_probe(void)
 
 static const char *enable_measured_probe(void)
 {
-	set_lttng_paths();
+	set_lttng_search_paths();
 	if (!run_shell_command("command -v lttng lttng-sessiond >/dev/null"))
 		return "the command lttng or lttng-sessiond is missing: run apt-get install lttng-tools";
 	start_lttng_daemon();

@@ -95,11 +95,11 @@ static const char *counters_scale_multiplexed_counts(void)
 	struct native_count whole = { 100, 2000, 2000 }, half = { 100, 2000, 1000 };
 	struct native_count none = { 0, 2000, 0 }, lost = { 1, 2000, 0 }, odd = { 1, 1, 2 };
 
-	EXPECT(native_scale_count(&whole) == 100);
-	EXPECT(native_scale_count(&half) == 200);
-	EXPECT(isnan(native_scale_count(&none)));
-	EXPECT(isnan(native_scale_count(&lost)));
-	EXPECT(isnan(native_scale_count(&odd)));
+	EXPECT(native_scale_perf_count(&whole) == 100);
+	EXPECT(native_scale_perf_count(&half) == 200);
+	EXPECT(isnan(native_scale_perf_count(&none)));
+	EXPECT(isnan(native_scale_perf_count(&lost)));
+	EXPECT(isnan(native_scale_perf_count(&odd)));
 	return NULL;
 }
 

@@ -46,24 +46,24 @@ static const char *run_measures_cycles_per_tick(void)
 	u64 ratio;
 
 	cycles_source = BENCH_CYCLES_NONE;
-	EXPECT(!bench_measure_cycles_ratio());
+	EXPECT(!bench_measure_cycles_per_tick());
 	cycles_source = BENCH_CYCLES_COUNTED;
-	ratio = bench_measure_cycles_ratio();
+	ratio = bench_measure_cycles_per_tick();
 	EXPECT(ratio > one * 29 / 10 && ratio < one * 31 / 10);
 	/* Each measurement reads the counter four times. */
 	standing_reads = 4;
-	ratio = bench_measure_cycles_ratio();
+	ratio = bench_measure_cycles_per_tick();
 	EXPECT(ratio > one * 29 / 10 && ratio < one * 31 / 10);
 	standing_reads = 8;
-	EXPECT(!bench_measure_cycles_ratio());
+	EXPECT(!bench_measure_cycles_per_tick());
 	counter_rate = 0;
-	ratio = bench_measure_cycles_ratio();
+	ratio = bench_measure_cycles_per_tick();
 	counter_rate = -1;
-	ratio |= bench_measure_cycles_ratio();
+	ratio |= bench_measure_cycles_per_tick();
 	counter_rate = 3;
 	EXPECT(!ratio);
 	cycles_source = BENCH_CYCLES_ESTIMATED;
-	ratio = bench_measure_cycles_ratio();
+	ratio = bench_measure_cycles_per_tick();
 	EXPECT(ratio > one / 20 && ratio < one * 20);
 	return NULL;
 }
@@ -552,9 +552,9 @@ static const char *check_requests_for_gaps(void)
 	last_gap = 0;
 	fake_cpu = true;
 	on_cpu = 3;
-	EXPECT(bench_observer_read_gap() == 5 && bench_observer_get_cpu() == 3);
+	EXPECT(bench_observer_read_gap() == 5 && bench_observer_get_gap_cpu() == 3);
 	on_cpu = 0;
-	EXPECT(bench_observer_read_gap() == 6 && bench_observer_get_cpu() == 0);
+	EXPECT(bench_observer_read_gap() == 6 && bench_observer_get_gap_cpu() == 0);
 	end_observer_gap(200, 0);
 	end_observer_gap(100, 0);
 	EXPECT(bench_observer_read_gap() == 200);
@@ -811,5 +811,5 @@ u64 bench_read_cycle_counter(void)
 		standing_reads--;
 		return 0;
 	}
-	return bench_tsc() * counter_rate;
+	return bench_read_tsc() * counter_rate;
 }

@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	native_move_heap(seed);
 	heap = (char *)((char *)malloc(16) - heap);
 	NATIVE_MOVE_STACK(seed);
-	native_show_offsets(stdout, seed);
+	native_show_memory_offsets(stdout, seed);
 	printf("heap=%ld\\nstack=%ld\\n", (long)heap, (long)(stack - get_frame()));
 	return 0;
 }
