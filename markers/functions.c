@@ -186,7 +186,7 @@ void marker_functions_detach_from_module(const struct module *module)
 
 	mutex_lock(&attaching);
 	list_for_each_entry_safe(function, next, &attached, node) {
-		if (strcmp(function->module, module->name))
+		if (function->owner != module)
 			continue;
 		pr_info("marker %s: detached from its function, because module %s is being unloaded\n",
 			function->name, module->name);

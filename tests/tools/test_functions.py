@@ -46,8 +46,12 @@ struct function_marker {
     struct list_head node;
     int record;
     char name[MARKER_FUNCTION_NAME], function[KSYM_NAME_LEN], module[64];
+    struct module *owner;
 };
 struct kmarkers_span { const void *first, *end; unsigned long bytes; };
+
+/* owner is the module of the function to which a marker is attached; NULL for the kernel. */
+static struct module unloaded = { "kernel" }, *owner;
 
 /*
  * unloading is 1 while the module is being unloaded, and references counts references to the
@@ -59,7 +63,12 @@ static bool try_module_get(void *module) { references += !unloading; return !unl
 static void module_put(void *module) { references--; }
 static bool marker_exists(const char *name, void *module) { return false; }
 static bool patcher_is_identifier(const char *name) { return true; }
-static int marker_ftrace_prepare(struct function_marker *f, const char *symbol) { return prepare; }
+static int marker_ftrace_prepare(struct function_marker *f, const char *symbol)
+{
+    strcpy(f->module, "kernel");
+    f->owner = owner;
+    return prepare;
+}
 static int marker_tables_register_module(void *module, struct kmarkers_span *span)
 { return add_table; }
 static void marker_tables_unregister_records(int *record) { }
@@ -79,7 +88,8 @@ static int marker_ftrace_free(struct function_marker *function)
 MAIN = r"""
 /*
  * Attach a marker and detach it again; print the results and the references. The arguments are the
- * results of four replaced functions, and 1 if the module is being unloaded.
+ * results of four replaced functions; 1 if the module is being unloaded; and, if a module named
+ * "kernel" is unloaded before the marker is detached, 1 if the function is in this module, else 0.
  */
 int main(int argc, char **argv)
 {
@@ -90,8 +100,11 @@ int main(int argc, char **argv)
     add_directories = atoi(argv[3]);
     unregister = atoi(argv[4]);
     unloading = atoi(argv[5]);
+    owner = argc > 6 && atoi(argv[6]) ? &unloaded : NULL;
     err = marker_function_attach("schedule", "mark");
     printf("attach %d references %d\n", err, references);
+    if (argc > 6)
+        marker_functions_detach_from_module(&unloaded);
     if (!err) {
         err = marker_function_detach("mark");
         printf("detach %d references %d\n", err, references);
@@ -152,3 +165,13 @@ def test_module_stays_loaded_if_ftrace_cannot_unregister_a_marker(
 
 def test_no_marker_is_attached_while_the_module_is_being_unloaded(program: Path) -> None:
     assert run_program_with_numbers(program, 0, 0, 0, 0, 1) == ["attach -19 references 0"]
+
+
+@pytest.mark.parametrize(("in_module", "detach"), [(0, 0), (1, -2)])
+def test_module_named_kernel_detaches_only_markers_from_its_own_functions(
+    program: Path, in_module: int, detach: int
+) -> None:
+    """If the unloaded module has detached the marker, the command "detach" returns -ENOENT."""
+    said = run_program_with_numbers(program, 0, 0, 0, 0, 0, in_module)
+    assert said[0] == "attach 0 references 1"
+    assert said[-1] == f"detach {detach} references 0"
