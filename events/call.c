@@ -192,8 +192,6 @@ static struct kmarkers_event *reuse_removed_event(const struct kmarkers_event_of
 		    strcmp(event->format, offer->format))
 			continue;
 		hash_del(&event->node);
-		/* The trace core's module notifier removes an event without clearing @added. */
-		event->added = false;
 		event->used = false;
 		event->is_removed = false;
 		event->orphan = false;
@@ -334,6 +332,8 @@ static void free_event_memory(struct kmarkers_event *event)
 void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event)
 {
 	kmarkers_event_remove_users(event);
+	/* The trace core's module notifier removes an event without clearing @added. */
+	event->added = false;
 	if (event->was_added)
 		hash_add(kept, &event->node, hash_removed_event_name(event->name));
 	else

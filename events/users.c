@@ -146,6 +146,12 @@ static int add_event_user(struct kmarkers_event *event, struct trace_event_file 
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
 
+	/*
+	 * In Linux 5.10.262 and 6.1.192, a task that opened the file "trigger" of an event before
+	 * the event was removed can still write a trigger to that file.  @file is freed memory then.
+	 */
+	if (!event->added)
+		return -ENOENT;
 	if ((event->is_removed || event->orphan) && !is_enabled_for_trigger(file))
 		return err;
 	if (!try_module_get(THIS_MODULE))
