@@ -64,13 +64,13 @@ void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
-	bool more = false;
+	bool refused = kmarkers_event_take_retry(), more = false;
 	int bucket;
 
 	kmarkers_events_lock();
 	for_each_event_safe(event, next, bucket) {
 		if (!event->orphan)
-			kmarkers_event_connect_users(event, false);
+			kmarkers_event_connect_users(event, refused);
 		else if (!remove_orphan_if_unused(event))
 			more = true;
 	}

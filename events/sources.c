@@ -402,6 +402,7 @@ const struct kmarkers_event_calls kmarkers_event_calls = {
 	.enable = kmarkers_switch_events,
 	.is_enabled = kmarkers_event_is_enabled,
 	.flush = kmarkers_event_flush_workqueue,
+	.retry = kmarkers_event_queue_retry,
 	.write = kmarkers_event_write_record,
 	.probe = kmarkers_event_probe,
 	.find_register_writer = kmarkers_event_get_register_writer,

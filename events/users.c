@@ -74,8 +74,9 @@ static bool is_event_user_refused(const struct event_user *user)
 /*
  * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the
  * event stays enabled, and a work item tries once a second to connect the user.  A refused user,
- * see is_event_user_refused(), is tried again only when a module is loaded or a source changes its
- * offers.  If the source of the event was unregistered, or the event is being removed, the user is
+ * see is_event_user_refused(), is tried again only when a module is loaded, a source changes its
+ * offers, or a source calls retry(), as markers do when a name has lost all probes of another
+ * format.  If the source of the event was unregistered, or the event is being removed, the user is
  * not connected before the event is offered again.
  */
 static void try_connect_event_user(struct event_user *user)
@@ -90,7 +91,7 @@ static void try_connect_event_user(struct event_user *user)
 	if (is_new)
 		pr_warn("trace event %s: enabled for a trigger, but cannot record hits: error %d; %s\n",
 			event->name, err, is_event_user_refused(user) ?
-			"the reason was logged; retried when a module is loaded" :
+			"the reason was logged; retried when a module is loaded or the other format is gone" :
 			"retried every second");
 	if (!is_event_user_refused(user))
 		kmarkers_event_queue_check_work();

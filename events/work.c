@@ -5,6 +5,8 @@
  * This file depends on no other file of this module, so that all other files may queue these work
  * items.
  */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
@@ -13,6 +15,9 @@
 
 static struct workqueue_struct *queue;
 static struct delayed_work check_work;
+
+/* True if the next run of check_work tries to connect refused users, too. */
+static bool is_retry_wanted;
 
 /**
  * kmarkers_event_create_workqueue() - create the workqueue
@@ -47,6 +52,19 @@ void kmarkers_event_queue_work(struct work_struct *work)
 void kmarkers_event_queue_check_work(void)
 {
 	queue_delayed_work(queue, &check_work, HZ);
+}
+
+/* Queue check_work, and let it also try to connect the users that a source has refused. */
+void kmarkers_event_queue_retry(void)
+{
+	WRITE_ONCE(is_retry_wanted, true);
+	kmarkers_event_queue_check_work();
+}
+
+/* Return true if kmarkers_event_queue_retry() was called since the last call of this function. */
+bool kmarkers_event_take_retry(void)
+{
+	return xchg(&is_retry_wanted, false);
 }
 
 /*

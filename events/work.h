@@ -9,6 +9,8 @@ int kmarkers_event_create_workqueue(work_func_t check);
 void kmarkers_event_destroy_workqueue(void);
 void kmarkers_event_queue_work(struct work_struct *work);
 void kmarkers_event_queue_check_work(void);
+void kmarkers_event_queue_retry(void);
+bool kmarkers_event_take_retry(void);
 void kmarkers_event_flush_workqueue(void);
 
 #endif /* EVENTS_WORK_H */

@@ -101,6 +101,7 @@ static int prepare_probe_link(struct marker_link *link)
 	if (format && !is_format_accepted(entry, format)) {
 		pr_warn("marker %s: a probe with format \"%s\" is refused: the format of this marker name is \"%s\"\n",
 			entry->name, format, entry->format);
+		entry->has_refused = true;
 		return -EPERM;
 	}
 	if (marker_array_find_probe(entry->probes, link->func, link->private) >= 0)

@@ -13,6 +13,7 @@
 #include "connect.h"
 #include "events.h"
 #include "ftrace.h"
+#include "names.h"
 #include "stubs.h"
 #include "tables.h"
 
@@ -137,6 +138,8 @@ void __init marker_events_init(void)
 {
 	marker_stub_find_reg_args_probe = get_reg_args_probe_of_event;
 	joined = !kmarkers_event_calls.join(&source);
+	if (joined)
+		marker_name_retry_refused = kmarkers_event_calls.retry;
 }
 
 /*

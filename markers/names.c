@@ -30,6 +30,8 @@ struct marker_registry marker_registry = {
 const u8 marker_tables_need_markers;
 EXPORT_SYMBOL_GPL(marker_tables_need_markers);
 
+void (*marker_name_retry_refused)(void);
+
 static struct hlist_head *find_name_bucket(const char *name)
 {
 	u32 mask = (1U << marker_registry.order) - 1;
@@ -112,6 +114,9 @@ void marker_name_free_if_unused(struct marker_entry *entry)
 	if (!entry->probes) {
 		kfree(entry->format);
 		entry->format = NULL;
+		if (entry->has_refused && marker_name_retry_refused)
+			marker_name_retry_refused();
+		entry->has_refused = false;
 	}
 	if (entry->probes || !list_empty(&entry->markers))
 		return;

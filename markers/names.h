@@ -22,6 +22,7 @@ struct probe_array;
  * @markers: list of struct marker
  * @probes: array of the connected probes, NULL if there are none
  * @format: format that markers and probes of this name must have; NULL while any format is accepted
+ * @has_refused: true if a probe was refused because of @format
  * @name: the name
  */
 struct marker_entry {
@@ -29,6 +30,7 @@ struct marker_entry {
 	struct list_head markers;
 	struct probe_array *probes;
 	char *format;
+	bool has_refused;
 	char name[];
 };
 
@@ -58,6 +60,12 @@ struct marker_registry {
 };
 
 extern struct marker_registry marker_registry;
+
+/*
+ * Function that is called, with the registry's lock held, when a name that has refused a probe
+ * because of its format accepts any format again; NULL in user space.
+ */
+extern void (*marker_name_retry_refused)(void);
 
 /* Walk over all names of the registry; the loop body must not remove @entry. */
 #define for_each_name(entry, bucket)					\

@@ -26,13 +26,14 @@
  *
  *	function		may sleep  irq	nmi
  *	write(), probe()	no	   yes	yes, with preemption off
+ *	retry()			no	   yes	no
  *	all others		yes	   no	no
  *
  * LOCKS
  *
  * Lock order: the kernel's event_mutex, then the locks of a source.  kmarkers_events calls
  * the functions of a source with event_mutex held, so a source must not hold a lock of its own when
- * it calls a function of kmarkers_events other than write() and probe().
+ * it calls a function of kmarkers_events other than write(), probe() and retry().
  *
  * MODULES THAT ARE UNLOADED
  *
@@ -145,6 +146,8 @@ struct kmarkers_event_source {
  * @is_enabled: return true if an event is enabled in the main trace buffer
  * @flush: wait until the events of all modules that were loaded or unloaded before the call have
  *	been created or removed
+ * @retry: try soon to connect all users again that @connect of a source has refused with -EPERM or
+ *	-EINVAL; called when a reason of a refusal is gone
  * @write: record a hit of an event; gets the user that connect() was given, and the hit's arguments
  * @probe: record a hit of an event, as the probe function of a marker; gets the user that connect()
  *	was given, two ignored values, and the hit's arguments
@@ -163,6 +166,7 @@ struct kmarkers_event_calls {
 		      const char *const *names, unsigned int nr, bool on);
 	bool (*is_enabled)(const char *system, const char *name);
 	void (*flush)(void);
+	void (*retry)(void);
 	void (*write)(void *user, const unsigned long *args);
 	void (*probe)(void *user, void *call_private, const char *format, va_list *args);
 	void *(*find_register_writer)(const void *user);

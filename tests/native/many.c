@@ -356,6 +356,41 @@ static const char *markers_disconnect_unloaded_probes(void)
 	return NULL;
 }
 
+static unsigned int retries;
+
+static void count_retry(void)
+{
+	retries++;
+}
+
+/*
+ * Check that markers ask once for another attempt when the last probe, whose format was the reason
+ * of a refusal, is disconnected, and that the other attempt succeeds.
+ */
+static const char *markers_ask_for_a_retry_after_a_refusal(void)
+{
+	retries = 0;
+	marker_name_retry_refused = count_retry;
+	EXPECT(!marker_probe_register("many_value", "%s", count_call, &calls[0]));
+	EXPECT(!marker_probe_register("many_value", NULL, count_call, &calls[1]));
+	EXPECT(!marker_probe_unregister("many_value", count_call, &calls[1]));
+	EXPECT(marker_probe_register("many_value", "%d", count_call, &calls[2]) == -EPERM);
+	EXPECT(marker_probe_register("many_value", "%d", count_call, &calls[2]) == -EPERM);
+	EXPECT(!retries);
+	EXPECT(!marker_probe_unregister("many_value", count_call, &calls[0]));
+	EXPECT(retries == 1);
+	EXPECT(!marker_probe_register("many_value", "%d", count_call, &calls[2]));
+	EXPECT(!marker_probe_unregister("many_value", count_call, &calls[2]));
+	EXPECT(retries == 1);
+	return NULL;
+}
+
+static void clean_up_retries(void)
+{
+	marker_name_retry_refused = NULL;
+	disconnect_all_probes();
+}
+
 /* Number of probes of one name: so many that removing the first probe does not copy the array. */
 #define MANY	18
 
@@ -775,6 +810,8 @@ const struct test_case many_cases[] = {
 	{ "markers_2006_pass_every_argument", markers_2006_pass_every_argument, clean_up_args },
 	{ "markers_disconnect_unloaded_probes", markers_disconnect_unloaded_probes,
 	  disconnect_all_probes },
+	{ "markers_ask_for_a_retry_after_a_refusal", markers_ask_for_a_retry_after_a_refusal,
+	  clean_up_retries },
 	{ "markers_skip_removed_probes_in_arrays", markers_skip_removed_probes_in_arrays,
 	  clean_up_many },
 	{ "markers_arrays_are_copied_when_half_empty", markers_arrays_are_copied_when_half_empty,

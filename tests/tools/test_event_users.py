@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-ENOENT, ENOMEM = -2, -12
+ENOENT, ENOMEM, EPERM = -2, -12, -1
 
 
 def read_without_includes(path: str) -> str:
@@ -140,6 +140,24 @@ def test_trigger_on_an_event_that_waits_for_its_removal_is_not_connected(program
     assert lines[0] == "enable 0: attempts 0 checks 0 references 1"
     assert lines[-1] == "disable 1: attempts 0 checks 0 references 0"
     assert not log
+
+
+def test_refused_trigger_is_connected_by_a_retry_only(program: Path) -> None:
+    """The refusal is logged once, and the periodic check is not queued again."""
+    lines, log = run_program_with_numbers(program, 1, 0, EPERM, 0)
+    assert lines == [
+        "enable 0: attempts 1 checks 0 references 1",
+        "check 0: attempts 1 checks 0 references 1",
+        "retry 0: attempts 2 checks 0 references 1",
+        "disable 1: attempts 2 checks 0 references 0",
+    ]
+    assert log.count("retried when a module is loaded or the other format is gone") == 1
+
+
+def test_repeated_refusal_is_logged_once(program: Path) -> None:
+    lines, log = run_program_with_numbers(program, 1, 0, EPERM, EPERM)
+    assert lines[2] == "retry 0: attempts 2 checks 0 references 1"
+    assert log.count("cannot record hits") == 1
 
 
 def test_trigger_without_memory_is_connected_by_the_periodic_check(program: Path) -> None:
