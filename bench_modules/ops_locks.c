@@ -71,11 +71,9 @@ static int init_bench_locks(void)
 	return 0;
 }
 
-/* Check once in each block, before the baseline, that both probes are disabled: see ops_sdt.c. */
+/* Check before the windows of every variant that both probes are disabled: see ops_sdt.c. */
 static int check_sites_of_lock_probes(unsigned int variant)
 {
-	if (variant)
-		return 0;
 	return sdt_check_site_states(&sdt_bench_lock___acquire, 0, false) ?:
 	       sdt_check_site_states(&sdt_bench_lock___release, 0, false);
 }
