@@ -12,7 +12,7 @@ bool native_parse_number(const char *name, const char *text, u64 low, u64 high, 
 	char *end;
 
 	errno = 0;
-	*value = strtoull(text, &end, 0);
+	*value = strtoull(text, &end, 10);
 	if (isdigit((unsigned char)*text) && !*end && !errno && *value >= low && *value <= high)
 		return true;
 	fprintf(stderr, "%s: %s: bad value '%s': give a whole number from %llu to %llu\n",

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /*
- * Set @value to the whole number in @text.  If @text is no whole number from @low to @high, print
+ * Set @value to the decimal number in @text.  If @text is no whole number from @low to @high, print
  * a message about @name, such as the name of an option, and return false.
  */
 bool native_parse_number(const char *name, const char *text, u64 low, u64 high, u64 *value);

@@ -70,13 +70,13 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	count = strtoul(argv[1], &end, 0);
+	count = strtoul(argv[1], &end, 10);
 	if (*end) {
 		for (i = 1; i < argc; i++)
 			failed |= replay_file(argv[i]);
 		return failed;
 	}
-	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	replay_random_inputs(count);
 	return 0;
 }

@@ -101,8 +101,8 @@ int main(int argc, char **argv)
 	bool good;
 	int err;
 
-	wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
-	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	wanted = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
+	state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	signal(SIGALRM, ignore_alarm);
 	setitimer(ITIMER_REAL, &tick, NULL);
 	err = oracle_run_cases(generate_next_case, &result);

@@ -163,11 +163,11 @@ int main(int argc, char **argv)
 		/* _exit() skips the leak checker, which cannot run after some scenarios. */
 		_exit(run_scenario(argv[2]));
 	if (argc > 1)
-		test_batches = strtoul(argv[1], NULL, 0);
+		test_batches = strtoul(argv[1], NULL, 10);
 	if (argc > 2)
 		wanted = argv[2];
 	if (argc > 3)
-		test_seconds = strtoul(argv[3], NULL, 0);
+		test_seconds = strtoul(argv[3], NULL, 10);
 	printf("KTAP version 1\n");
 	fflush(stdout);
 	if (kmarkers_start()) {

@@ -288,7 +288,7 @@ def test_kmbench_env_describes_the_machine() -> None:
     [
         ((), {"blocks": "200", "seed": "1"}),
         (("-b", "100000"), {"blocks": "100000", "seed": "1"}),
-        (("-b", "1", "-s", "0x10"), {"blocks": "1", "seed": "16"}),
+        (("-b", "1", "-s", "16"), {"blocks": "1", "seed": "16"}),
         (("--seed", "18446744073709551615"), {"blocks": "200", "seed": "18446744073709551615"}),
         (("-s", "0", "-p", "1023"), {"blocks": "200", "seed": "0"}),
     ],
@@ -416,6 +416,11 @@ def test_kmbench_refuses_wrong_arguments(words: tuple[str, ...]) -> None:
             ("run", "--seed", "1 2"),
             "--seed: bad value '1 2': give a whole number from 0 to 18446744073709551615",
         ),
+        (
+            ("run", "-b", "0100001"),
+            "--blocks: bad value '0100001': give a whole number from 1 to 100000",
+        ),
+        (("env", "-c", "0x0"), "--cpu: bad value '0x0': give a whole number from 0 to 1023"),
         (("env", "-p", "-1"), "--prefer: bad value '-1': give a whole number from 0 to 1023"),
         (("run", "-o", ""), "--out: bad value '': give the name of a directory"),
         (("run", "-o", "a", "-o", "b"), "--out: given again, with value 'b': give it once"),
@@ -424,6 +429,12 @@ def test_kmbench_refuses_wrong_arguments(words: tuple[str, ...]) -> None:
 )
 def test_message_of_kmbench_names_the_wrong_argument(words: tuple[str, ...], message: str) -> None:
     assert run_kmbench(*words).stderr == f"kmbench: {message}\n"
+
+
+def test_numbers_of_options_are_decimal() -> None:
+    """Zeros in front of a number do not make it octal."""
+    lines = run_kmbench("env", "--blocks", "010", "--seed", "08").stdout.splitlines()
+    assert "blocks=10" in lines and "seed=8" in lines
 
 
 def test_unknown_option_is_named_with_the_remedy() -> None:

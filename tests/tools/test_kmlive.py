@@ -304,7 +304,7 @@ def test_getppid_call_is_measured_in_each_variant(module: FakeModule, benchmark:
 def test_order_of_variants_depends_on_the_seed(module: FakeModule) -> None:
     """The same seed gives the same order of windows; another seed gives another order."""
     orders = []
-    for number, seed in enumerate((5, 5, "0x6")):
+    for number, seed in enumerate((5, 5, 6)):
         raw = module.folder / f"raw-{number}"
         raw.mkdir()
         assert module.run_kmlive(KMLIVE, 4, seed, raw, "getppid-quiet").returncode == 0
@@ -390,7 +390,7 @@ def test_kmlive_refuses_wrong_arguments(words: tuple[object, ...], tmp_path: Pat
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("blocks", [0, -1, 100001, "", "1x", "4294967297"])
+@pytest.mark.parametrize("blocks", [0, -1, 100001, "0100001", "", "1x", "4294967297"])
 def test_kmlive_refuses_a_wrong_number_of_blocks(blocks: object, tmp_path: Path) -> None:
     done = run_program(KMLIVE, blocks, 1, tmp_path, "getppid-quiet")
     assert done.returncode == EXIT_USAGE
