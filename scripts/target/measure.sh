@@ -164,6 +164,11 @@ clean)
 esac
 [ $# -ge 5 ] || die "usage: measure.sh native|modules FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]" 2
 blocks=$3 processes=$4 seed=$5
+for number in "$blocks" "$processes" "$seed"; do
+	case $number in
+	'' | *[!0-9]* | 0?*) die "bad number '$number': give a decimal number without zeros in front" 2 ;;
+	esac
+done
 if [ $who = guard ]; then
 	shift 5
 	run_guard "measure_$kind" "$@"

@@ -254,8 +254,8 @@ def make_work_directory(tmp_path: Path, program: str) -> Path:
     return folder
 
 
-def make_measure_command(folder: Path, action: str = "native") -> list[str]:
-    """Return a command that calls measure.sh with the action `action`. The command resets
+def make_measure_command(folder: Path, action: str = "native", seed: str = "1") -> list[str]:
+    """Return a command that calls measure.sh with an action and a seed. The command resets
     signals to their default handlers, because pytest may ignore signals, and child processes
     inherit ignored signals."""
     return [
@@ -267,7 +267,7 @@ def make_measure_command(folder: Path, action: str = "native") -> list[str]:
         str(folder),
         "4",
         "2",
-        "1",
+        seed,
         "empty-loop",
     ]
 
@@ -387,6 +387,17 @@ def test_samples_that_cannot_be_packed_leave_no_archive(tmp_path: Path) -> None:
     said = f"measure: the samples in {folder}/raw cannot be packed\n"
     assert (done.returncode, done.stderr) == (1, said)
     assert not (folder / "raw.tar").exists()
+
+
+@pytest.mark.parametrize("seed", ["010", "0x10", "one", ""])
+def test_measure_script_refuses_a_seed_that_is_not_decimal(seed: str, tmp_path: Path) -> None:
+    """The shell would compute with 010 as 8, and kmbench takes it for 10."""
+    folder = make_work_directory(tmp_path, f"touch {tmp_path}/started")
+    command = make_measure_command(folder, seed=seed)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = f"measure: bad number '{seed}': give a decimal number without zeros in front\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert not (tmp_path / "started").exists()
 
 
 def test_reason_of_an_interrupted_measurement_is_printed(tmp_path: Path) -> None:
