@@ -22,7 +22,7 @@ from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_file_atomically
 from kmtools.base.text import use_minus_signs
 from kmtools.measure.rundir import Tier, list_unmeasured_benchmarks, list_warnings, make_tiers
-from kmtools.report import cost_figure, marker_cost, sections
+from kmtools.report import cost_figure, marker_cost, sections, sheets
 from kmtools.report.figures import library, panels
 from kmtools.report.figures.svgfile import COLOURS
 from kmtools.report.figures.workers import start_workers
@@ -283,7 +283,7 @@ def write_report_page(
     switches: Sequence[SwitchPoint] = (),
     sites: Sequence[SiteCost] = (),
 ) -> None:
-    """Write report.html and figures/ of a run."""
+    """Write report.html and figures/ of a run. Delete old figures; keep other files in figures/."""
     directory = path / "figures"
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
@@ -291,8 +291,9 @@ def write_report_page(
         text = render_report_page(Page(env, results, switches, sites))
     else:
         text, files = render_page_with_figures(env, results, switches, sites)
-    for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
-        stale.unlink()
+    for old in directory.glob("*.svg"):
+        if sheets.NAMES.fullmatch(old.stem):
+            old.unlink()
     for name, content in files.items():
         write_file_atomically(directory / f"{name}.svg", content)
     write_file_atomically(path / "report.html", limit_page_size(text, MOST_ELEMENTS, MOST_BYTES))

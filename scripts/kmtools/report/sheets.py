@@ -17,7 +17,7 @@ from kmtools.analyse.summary import read_summary
 from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import use_minus_signs
-from kmtools.measure.rundir import Tier, make_tiers, read_env
+from kmtools.measure.rundir import TIERS, Tier, make_tiers, read_env
 from kmtools.report import cost_figure, summary_json
 from kmtools.report.figures import charts, panels, thenandnow
 from kmtools.report.figures.charts import Chart
@@ -32,6 +32,11 @@ TITLES = {
     result_kinds.ENABLED: "Enabled probes",
     result_kinds.OTHER: "Other benchmarks",
 }
+# The names of figures of all runs.
+NAMES = re.compile(
+    f"{HEADLINE}|{THEN_AND_NOW}|published-.+"
+    f"|({'|'.join([*TITLES, 'switching'])})-({'|'.join(TIERS)})(-.+)?"
+)
 
 
 @dataclass(frozen=True)
