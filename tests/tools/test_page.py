@@ -32,6 +32,8 @@ from kmtools.measure.rundir import (
 )
 from kmtools.report import page, sections, sheets
 from kmtools.report import reference as keeping
+from kmtools.report.figures.rows import Pair, Panel
+from kmtools.report.figures.scales import Scale
 from kmtools.report.markup import LEFT_OUT, escape_html
 from verdictrows import make_result, make_site_cost, make_tier
 
@@ -261,10 +263,23 @@ def test_unknown_machine_conditions_are_shown_as_a_dash(
 
 
 def test_kernels_with_similar_names_have_figures_of_their_own() -> None:
-    tiers = [{"tier": "native", "kernel": name} for name in ("6.1+b", "6.1-b", "6.1-c")]
+    names = ("6.1+b", "6.1-b", "6.1-b-2", "6.1-c")
+    tiers = [{"tier": "native", "kernel": name} for name in names]
     run = sheets.Run({"tiers": [*tiers, {"tier": "vm", "kernel": "6.1"}]}, [], [], [])
     assert [run.make_tier_name(tier) for tier in run.tiers] == [
-        "native-6.1-b", "native-6.1-b-2", "native-6.1-c", "vm",
+        "native-6.1-b", "native-6.1-b-2", "native-6.1-b-2-2", "native-6.1-c", "vm",
+    ]  # fmt: skip
+
+
+def test_machines_with_similar_titles_have_figures_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    panel = Panel("", "", Scale(0, 1), [])
+    pairs = [Pair(title, panel, panel) for title in ("P4", "Xeon, 6.1", "Xeon 6.1", "Xeon 6.1")]
+    monkeypatch.setattr(sheets.Run, "make_published_pairs", lambda run: pairs)
+    drawn = sheets.Run({"tiers": []}, [], [], []).make_sheets()
+    assert [*drawn] == [
+        "then-and-now", "published-Xeon-6.1", "published-Xeon-6.1-2", "published-Xeon-6.1-3",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import drawnsvg
 import goldenrun
@@ -21,7 +22,11 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import raise_interrupt_on_signals
 from kmtools.cli import main
+from kmtools.commands import plotting
+from kmtools.report import sheets
 from kmtools.report.figures import library, svgfile, workers
+from kmtools.report.figures.rows import Panel
+from kmtools.report.figures.scales import Scale
 
 GOLDEN = Path(__file__).parent / "golden"
 KMARKERS = ROOT / "scripts" / "kmarkers"
@@ -142,6 +147,19 @@ def test_panel_can_be_drawn_as_a_separate_figure(run: Path, tmp_path: Path) -> N
     # In a figure of 85 mm (321 pixels), the name is above its row, the number at the right edge.
     assert row.x == 12 and any(part.y == row.y and part.x > 290 for part in drawn)
     assert "empty-loop" in names and "density-full" not in names
+
+
+def test_parts_with_similar_titles_are_separate_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names do not depend on the parts that are drawn with them."""
+    panels = [Panel(title, "", Scale(0, 1), []) for title in ("a b", "a-b", "c")]
+    run = SimpleNamespace(make_sheets=lambda: {"cold-vm": sheets.Sheet(panels, "")})
+    monkeypatch.setattr(sheets, "load_run", lambda path: run)
+    names = [f"cold-vm:{title}" for title in ("a-b", "a b")]
+    found = plotting.select_figures(Path("run"), names)
+    assert {name: sheet.parts for name, sheet in found.items()} == {
+        "cold-vm-a-b-2": [panels[1]], "cold-vm-a-b": [panels[0]],
+    }  # fmt: skip
+    assert [*plotting.select_figures(Path("run"), names[:1])] == ["cold-vm-a-b-2"]
 
 
 def test_svg_has_colours_of_light_and_dark_scheme(run: Path) -> None:

@@ -112,14 +112,13 @@ def select_figures(run: Path, names: Sequence[str]) -> dict[str, Sheet]:
             raise UnableError(f"{run} has no figure {stem!r}; choose from: {', '.join(found)}")
         sheet = found[stem]
         if title:
-            parts = [part for part in sheet.parts if part.title == title]
-            if not parts:
-                there = ", ".join(dict.fromkeys(part.title for part in sheet.parts))
+            titles = list(dict.fromkeys(part.title for part in sheet.parts))
+            if title not in titles:
+                there = ", ".join(titles)
                 raise UnableError(f"figure {stem} has no part {title!r}; choose from: {there}")
-            stem, sheet = (
-                f"{stem}-{sheets.make_slug(title)}",
-                Sheet(parts, sheets.describe_figure_part(parts[0])),
-            )
+            parts = [part for part in sheet.parts if part.title == title]
+            stem = f"{stem}-{sheets.make_slugs(titles)[titles.index(title)]}"
+            sheet = Sheet(parts, sheets.describe_figure_part(parts[0]))
         wanted[stem] = sheet
     return wanted
 

@@ -4,8 +4,9 @@ matplotlib draws the figures."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,15 +64,11 @@ class Run:
 
     def make_tier_name(self, tier: Tier) -> str:
         """Return the name of a tier for file names and element ids; it contains the kernel if the
-        run has the tier in several kernels, and a number if the name of an earlier kernel differs
-        only in special characters."""
+        run has the tier in several kernels."""
         kernels = [other.kernel for other in self.tiers if other.tier == tier.tier]
         if len(kernels) == 1:
             return tier.tier
-        slug = make_slug(tier.kernel)
-        earlier = [make_slug(kernel) for kernel in kernels[: kernels.index(tier.kernel)]]
-        number = f"-{earlier.count(slug) + 1}" if slug in earlier else ""
-        return f"{tier.tier}-{slug}{number}"
+        return f"{tier.tier}-{make_slugs(kernels)[kernels.index(tier.kernel)]}"
 
     def select_tier_results(self, tier: Tier) -> list[Result]:
         """Return the results of a tier."""
@@ -128,15 +125,23 @@ class Run:
         for tier in self.tiers:
             words = f"Switching many sites, {tier.tier}"
             found[f"switching-{self.make_tier_name(tier)}"] = Sheet(self.make_charts(tier), words)
-        for number, pair in enumerate(self.make_published_pairs()):
-            name = f"published-{make_slug(pair.title)}" if number else THEN_AND_NOW
+        pairs = self.make_published_pairs()
+        slugs = make_slugs(pair.title for pair in pairs)
+        for number, (pair, slug) in enumerate(zip(pairs, slugs)):
+            name = f"published-{slug}" if number else THEN_AND_NOW
             found[name] = Sheet([pair], f"Costs published: {pair.title}, and ours")
         return {name: sheet for name, sheet in found.items() if sheet.parts}
 
 
-def make_slug(text: str) -> str:
-    """Convert a text to a part of a file name."""
-    return re.sub("[^0-9A-Za-z.]+", "-", text).strip("-")
+def make_slugs(texts: Iterable[str]) -> list[str]:
+    """Convert each text to a part of a file name, with a number if it would be that of an earlier
+    text."""
+    slugs: list[str] = []
+    for text in texts:
+        slug = re.sub("[^0-9A-Za-z.]+", "-", text).strip("-")
+        names = itertools.chain([slug], (f"{slug}-{number}" for number in itertools.count(2)))
+        slugs.append(next(name for name in names if name not in slugs))
+    return slugs
 
 
 def describe_figure_part(part: Panel | Pair | Chart) -> str:
