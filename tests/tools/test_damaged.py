@@ -21,6 +21,14 @@ RUNS = 200
 WORDS = (b"nan", b"-1", b"1e99", b"9" * 40, b"<script>alert(1)</script>", b"", b'"', b"\0", b"\xff",
          b"\r", b",", b"\n", b"null", b"{", b"]", b"0", b"native", b"\xe2\x80\xae")  # fmt: skip
 LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "x": 2.0})
+# Damaged numbers of an env file, and the end of the error message.
+DAMAGED = (
+    *(("layouts:empty-loop:x", value, "1, 2, 4 or 8") for value in ("x", "", "3", "0", "-1")),
+    ("planned:empty-loop", f"{'9' * 20} blocks in 40 s", "like '8 blocks in 40 s'"),
+    *((name, "9" * 20, "a whole number") for name in ("tsc_khz", "planned_processes", "blocks")),
+    *((name, "1x", "a whole number") for name in ("cold_buffer_bytes", "last_cache_bytes")),
+    *((name, "nan", "a number") for name in ("seconds", "steal_seconds", "tsc_khz_spread")),
+)
 
 
 def damage_bytes_at_random(text: bytes, rng: random.Random) -> bytes:
@@ -86,6 +94,11 @@ def test_a_damaged_run_is_refused_or_escaped(
         ("run", {"missing": [], "resume": None}, "run.resume is null, not a string"),
         ("tiers", {"processes": "x"}, 'tiers[0].processes is "x", not a whole number or null'),
         ("tiers", {"counters": 5}, "tiers[0].counters is 5, not an array"),
+        ("kernel", {"config": {"options": [1]}}, "kernel.config.options is [1], not an object or"),
+        *(
+            ("tiers", {"env": {name: value}}, f"tiers[0].env.{name} is '{value[:40]}', not {words}")
+            for name, value, words in DAMAGED
+        ),
     ],
 )
 def test_damaged_field_of_env_json_is_named(
@@ -97,6 +110,26 @@ def test_damaged_field_of_env_json_is_named(
     file.write_text(json.dumps(env))
     with pytest.raises(FailedError, match=re.escape(f"{file}: {expected}")):
         rundir.read_env(file)
+
+
+def test_tier_that_env_json_has_twice_is_named(undamaged_run: Path, tmp_path: Path) -> None:
+    env = json.loads((undamaged_run / "env.json").read_text())
+    env["tiers"] *= 2
+    (tmp_path / "env.json").write_text(json.dumps(env))
+    with pytest.raises(FailedError, match=r"tiers\[1\] has the same tier and kernel as tiers\[0\]"):
+        rundir.read_env(tmp_path / "env.json")
+
+
+@pytest.mark.parametrize(("name", "value", "words"), DAMAGED)
+def test_damaged_number_in_a_raw_folder_is_named(
+    name: str, value: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = rawdata.write_raw_folder(tmp_path / "raw", 4, 1, [LOOP], emulated="0")
+    with (raw / "env").open("a") as file:
+        file.write(f"{name}={value}\n")
+    assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 1
+    assert f"{raw}/env: {name} is '{value[:40]}', not {words}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def read_tier_of_raw_folder(tier: str, path: Path) -> rundir.Tier:
     if not path.is_dir():
         raise RunError(f"{path}: not a directory")
     env, file = read_key_values(path / "env"), path / "vm.json"
+    rundir.require_env_numbers(env, f"{path / 'env'}: ")
     vm = read_json(file, dict) if file.exists() else {}
     kernel = env.get("kernel") or vm.get("release") or vm.get("kernel")
     if not kernel:

@@ -7,6 +7,7 @@ This file uses only the standard library, so that samples can be collected witho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from zipfile import is_zipfile
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.jsonfile import read_json
+from kmtools.base.jsonfile import read_json, require_json_shape
 
 TIERS = ("native", "metal", "vm", "icount")
 # The tiers that are measured on the machine itself, and not in a guest.
@@ -41,6 +42,17 @@ LAYOUTS = "layouts:"
 PLANNED = "planned:"
 # The env key with the planned number of clusters.
 PROCESSES = "planned_processes"
+
+# The fields of an env file that are read as numbers: pattern of the names, and pattern and
+# description of the values. Numbers are so short that Python converts them.
+WHOLE, DECIMAL = "[0-9]{0,19}", r"([0-9]{1,19}(\.[0-9]{1,19})?(e\+?[0-9]{1,2})?)?"
+NUMBERS = (
+    (f"{LAYOUTS}.*", "[1248]", "1, 2, 4 or 8"),
+    (f"{PLANNED}.*", "[0-9]{1,19} blocks in [0-9]{1,19} s", "like '8 blocks in 40 s'"),
+    (f"tsc_khz|blocks|processes|{PROCESSES}", WHOLE, "a whole number"),
+    ("cold_buffer_bytes|last_cache_bytes", WHOLE, "a whole number"),
+    (".*seconds|interrupts|page_faults|switches|tsc_khz_spread", DECIMAL, "a number"),
+)
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"
@@ -157,7 +169,24 @@ def read_env(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise UnableError(f"{path.parent}: not the folder of a run, because {path.name} is missing")
     env: dict[str, Any] = read_json(path, ENV)
+    if config := env.get("kernel", {}).get("config"):
+        require_json_shape(config, {"options?": OBJECT}, f"{path}: kernel.config")
+    names = [(entry["tier"], entry["kernel"]) for entry in env["tiers"]]
+    for number, entry in enumerate(env["tiers"]):
+        where = f"{path}: tiers[{number}]"
+        if (first := names.index(names[number])) < number:
+            raise RunError(f"{where} has the same tier and kernel as tiers[{first}]")
+        require_env_numbers(entry.get("env", {}), f"{where}.env.")
     return env
+
+
+def require_env_numbers(env: Mapping[str, str], where: str) -> None:
+    """Raise RunError if a number in the fields of an env file is damaged. `where` is the start of
+    the error message."""
+    for name, value in env.items():
+        for names, values, words in NUMBERS:
+            if re.fullmatch(names, name) and not re.fullmatch(values, value):
+                raise RunError(f"{where}{name} is {value[:40]!r}, not {words}")
 
 
 def is_quick_run(env: Mapping[str, Any]) -> bool:
