@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import fcntl
 import io
 import json
 import os
@@ -275,6 +276,24 @@ def test_lock_is_released_at_the_end_of_its_with_block(tmp_path: Path) -> None:
     refused = pytest.raises(UnableError, match=rf"^{path} cannot be written to: .*File exists$")
     with refused, files.hold_lock(path / "lock", "busy"):
         pass
+
+
+def test_shared_lock_is_held_by_several_processes(tmp_path: Path) -> None:
+    """A process that waits for a shared lock says so."""
+    path, said = tmp_path / "lock", list[str]()
+    with files.hold_lock(path, "", shared=True), files.hold_lock(path, "", shared=True):
+        path.chmod(0o444)
+        with pytest.raises(UnableError, match=r"^busy$"), files.hold_lock(path, "busy"):
+            pass
+
+    def release_other_lock(text: str) -> None:
+        said.append(text)
+        other.close()
+
+    other = path.open()
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with files.hold_lock(path, "busy", release_other_lock, shared=True):
+        assert said == ["busy"]
 
 
 def test_generated_files_are_not_listed_as_sources(tmp_path: Path) -> None:

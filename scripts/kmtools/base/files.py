@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from kmtools.base.errors import UnableError, explain_error
 
@@ -42,20 +43,28 @@ def write_file_atomically(path: Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def hold_lock(path: Path, busy_message: str, wait: bool = False) -> Iterator[None]:
-    """Hold the lock file `path` during the `with` block; if another process holds this file, raise
-    UnableError with the text `busy_message` or, if `wait` is true, print this text and wait."""
+def hold_lock(
+    path: Path,
+    busy_message: str,
+    say: Callable[[str], None] | None = None,
+    shared: bool = False,
+) -> Iterator[IO[str]]:
+    """Hold the lock file `path` during the `with` block; the `with` statement returns the open
+    file. If another process holds this file, raise UnableError with the text `busy_message`; with
+    `say`, call `say` with this text and wait. Several processes can hold a file as `shared` at the
+    same time, and need no right to write to it."""
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w", encoding="utf-8")
+        descriptor = os.open(path, (os.O_RDONLY if shared else os.O_RDWR) | os.O_CREAT, 0o666)
     except OSError as error:
         raise UnableError(f"{path.parent} cannot be written to: {explain_error(error)}") from None
-    with lock:
+    with os.fdopen(descriptor) as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
         except BlockingIOError:
-            if not wait:
+            if say is None:
                 raise UnableError(busy_message) from None
-            print(busy_message, flush=True)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+            say(busy_message)
+            fcntl.flock(lock, kind)
+        yield lock

@@ -9,7 +9,6 @@ directory has files of other programs and no tag, kmarkers neither fills nor cle
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import threading
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from kmtools.base.errors import UnableError
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import DEFAULT_CACHE, get_cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import print_step
@@ -145,15 +145,10 @@ def hold_cache_lock(name: str, shared: bool = False) -> Iterator[None]:
     """Hold a lock file of the cache directory; wait while another process holds it. Several
     processes can hold a lock as `shared` at the same time."""
     path = get_cache_dir() / f"{name}.lock"
-    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    busy = f"waiting for another process that holds {path}"
     while True:
         tag_cache_dir()
-        with path.open("w", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, kind | fcntl.LOCK_NB)
-            except BlockingIOError:
-                print_step(f"waiting for another process that holds {path}")
-                fcntl.flock(lock, kind)
+        with hold_lock(path, busy, print_step, shared) as lock:
             if _is_lock_file_at_path(lock, path):
                 yield
                 return

@@ -32,6 +32,7 @@ from kmtools.base.files import hold_lock, write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 from kmtools.lab import bareroot
+from kmtools.lab.apt import print_step
 from kmtools.lab.bareroot import Root
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -144,7 +145,7 @@ def load_step_times(path: Path) -> Times:
 def add_step_times(path: Path, name: str, times: Mapping[str, float]) -> None:
     """Store the times in seconds of the steps that ran in the root directory `name`, in the file
     `path`, which has the times of all root directories."""
-    with hold_lock(path.with_suffix(".lock"), f"waiting for {path}", wait=True):
+    with hold_lock(path.with_suffix(".lock"), f"waiting for {path}", print_step):
         known = load_step_times(path)
         known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
         write_file_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
@@ -320,7 +321,7 @@ def unpack_temporary_root(
     remove_leftover_roots()
     # Another suite of the same test run may use the same root directory: wait for the suite to end.
     busy = f"waiting until another suite has left the root directory {name}"
-    with hold_lock(WORK / f"{name}.lock", busy, wait=True):
+    with hold_lock(WORK / f"{name}.lock", busy, print_step):
         root = bareroot.unpack_debian_root(suite, WORK / name, with_cache)
         try:
             # Do not write the bundle to WORK: git makes a lock file next to the bundle, which
