@@ -873,6 +873,19 @@ def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:
     assert log.read_text() == "of the first boot"
 
 
+def test_kernel_is_not_replaced_during_a_boot(laboratory: Path) -> None:
+    """`lab fetch --update` waits until QEMU has ended, because QEMU may open the kernel late. A
+    kernel whose lock cannot be made, as in a read-only cache directory, is booted, too."""
+    lock = laboratory / "cache" / f"build-{catalogue.get_default_kernel_name()}.lock"
+    script = 'flock -n "$HERE"/cache/build-*.lock true; echo $? >"$HERE/code"\nfinish 0'
+    assert boot_with_fake_qemu(laboratory, script)[0].ok
+    assert (laboratory / "code").read_text() == "1\n"
+    with hold_lock(lock, "the boot has ended"):
+        lock.unlink()
+    lock.mkdir()
+    assert boot_with_fake_qemu(laboratory, "finish 0")[0].ok
+
+
 def test_full_disk_is_reported_before_the_boot(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

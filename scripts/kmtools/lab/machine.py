@@ -41,6 +41,7 @@ from kmtools.lab.result import (
     read_serial_log,
 )
 from kmtools.lab.secureboot import BootFiles
+from kmtools.lab.unpack import hold_unpacked_kernel
 from kmtools.lab.watch import Watch
 
 POLL_SECONDS = 0.05
@@ -125,9 +126,8 @@ def boot_guest(request: Request, show: Callable[[str], None] | None = None) -> R
         )
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
         raise UnableError("Bochs supports neither NMIs nor the tier icount nor Secure Boot")
-    kernel = catalogue.require_unpacked_kernel(request.kernel)
     nonce = secrets.token_hex(8)
-    cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
+    cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={request.kernel}"
     cmdline = f"{cmdline} {request.append}".strip()
     busy = (
         f"{request.out} is used by another boot; wait until that boot has ended, or choose another"
@@ -135,6 +135,7 @@ def boot_guest(request: Request, show: Callable[[str], None] | None = None) -> R
     )
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
         _refuse_foreign_results(request.out)
+        kernel = stack.enter_context(hold_unpacked_kernel(request.kernel))
         stack.enter_context(hold_lock(request.out / LOCK, busy))
         _remove_files_of_earlier_boot(request.out)
         scratch = Path(name)
@@ -244,8 +245,8 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
             result.reason = f"{accel.SILENT} in {accel.TRIAL_BOOT_SECONDS:.0f} s"
         return result
 
-    release = catalogue.require_unpacked_kernel(kernel).release
-    return accel.choose_accel(qemu.version, kernel, release, boot_under_kvm)
+    with hold_unpacked_kernel(kernel) as unpacked:
+        return accel.choose_accel(qemu.version, kernel, unpacked.release, boot_under_kvm)
 
 
 def _refuse_foreign_results(out: Path) -> None:

@@ -34,7 +34,13 @@ from kmtools.lab.apt import (
     print_step,
 )
 from kmtools.lab.cache import hold_cache_lock
-from kmtools.lab.catalogue import Entry, Kernel, find_unpacked_kernel, get_kernel_dir
+from kmtools.lab.catalogue import (
+    Entry,
+    Kernel,
+    find_unpacked_kernel,
+    get_kernel_dir,
+    require_unpacked_kernel,
+)
 
 # Packages of the programs that Kbuild runs, without the compiler.
 BUILD_TOOLS = (
@@ -75,6 +81,18 @@ def get_build_lock_name(kernel: str) -> str:
     """Return the name of the lock for replacing a kernel's tree. A process that needs both this
     lock and `fetch` must take this lock before `fetch`."""
     return f"build-{kernel}"
+
+
+@contextmanager
+def hold_unpacked_kernel(name: str) -> Iterator[Kernel]:
+    """Return an unpacked kernel, which no other process replaces or removes during the `with`
+    block, unless the cache directory cannot hold a lock, for example because it is read-only."""
+    require_unpacked_kernel(name)
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(UnableError, OSError):
+            stack.enter_context(hold_cache_lock(get_build_lock_name(name), shared=True))
+        # Another process may have replaced the kernel while this process waited.
+        yield require_unpacked_kernel(name)
 
 
 @contextmanager
