@@ -202,9 +202,10 @@ def test_build_accepts_make_arguments_before_and_after_options(
             cli.main(["lab", "build", *arguments])
     else:
         assert cli.main(["lab", "build", *arguments]) == 0
-        # The kmarkers modules are built before the modules outside the tree.
+        # The kmarkers modules are built before the modules outside the tree, and not to the folder
+        # of `lab shell`, which may be starting.
         ours, others = builds
-        assert ours == ["6.1", ROOT, shell.get_lab_shell_modules_dir("6.1"), shell.OPTIONS, None]
+        assert ours == ["6.1", ROOT, shell.MODULES / "6.1-build", shell.OPTIONS, None]
         assert others == ["6.1", Path("S"), Path("O"), make_args, ROOT]
 
 

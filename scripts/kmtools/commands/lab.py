@@ -50,7 +50,9 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
 
     def run_lab_build_command(args: Namespace) -> int:
         ours = args.src.resolve() == ROOT
-        if not ours and shell.build_kmarkers_modules(args.name):
+        # Not the folder of `lab shell`, from which a shell that is starting may read modules.
+        out = shell.MODULES / f"{args.name}-build"
+        if not ours and shell.build_kmarkers_modules(args.name, out):
             return BAD
         kmarkers_source = None if ours else ROOT
         failed = build.build_modules(

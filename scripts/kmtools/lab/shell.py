@@ -84,9 +84,10 @@ def get_lab_shell_modules_dir(kernel: str) -> Path:
     return MODULES / f"{kernel}-shell"
 
 
-def build_kmarkers_modules(kernel: str) -> int:
-    """Build the kmarkers modules for a kernel's shell; return 0, or 1 if make failed."""
-    return build.build_modules(kernel, ROOT, get_lab_shell_modules_dir(kernel), OPTIONS)
+def build_kmarkers_modules(kernel: str, out: Path) -> int:
+    """Build the kmarkers modules for a kernel as its shell needs them, and copy them to `out`.
+    Return 0, or 1 if make failed."""
+    return build.build_modules(kernel, ROOT, out, OPTIONS)
 
 
 def choose_welcome_examples(clients: Sequence[Path]) -> tuple[str, str]:
@@ -137,7 +138,7 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
     kernel = kernels.ensure_kernel_is_unpacked(entry)
     print_next_shell_step("building the modules, which takes minutes the first time, else seconds")
     with show_compilation_progress(build.get_object_dir(entry.name, ROOT)):
-        if build_kmarkers_modules(entry.name):
+        if build_kmarkers_modules(entry.name, get_lab_shell_modules_dir(entry.name)):
             raise FailedError(f"the kmarkers modules cannot be built for kernel {entry.name}")
     if folders:
         print_next_shell_step(f"building {', '.join(map(str, folders))}")
