@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from kmtools.base.errors import UnableError
 from kmtools.base.files import hold_lock
-from kmtools.lab import build, cache
+from kmtools.lab import build, cache, chroot
+from kmtools.lab.catalogue import Kernel
 
 SECONDS = 20
 
@@ -177,3 +178,19 @@ def test_only_a_successful_build_copies_its_modules(
             build.build_modules("6.1", src, out)
     copied = {path.name: path.read_text() for path in out.glob("*.ko")}
     assert copied == ({} if exit_code else {name: f"new {name}" for name in makes})
+
+
+def test_comments_are_checked_only_where_kernel_doc_can_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With W=1, Kbuild runs kernel-doc, which fails in a tree without perl's module Pod::Usage."""
+    ran: list[list[str]] = []
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
+    monkeypatch.setattr(chroot, "run_in_chroot", lambda tree, binds, make, log: ran.append(make))
+    kernel = Kernel("6.1", "bookworm", "linux-image-6.1", "6.1", "6.1", "boot/vmlinuz")
+    for _ in range(2):
+        build.run_kbuild(kernel, tmp_path / "objects", ["W=1"])
+        (tmp_path / "suites/bookworm/usr/share/perl/5.36.0/Pod").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "suites/bookworm/usr/share/perl/5.36.0/Pod/Usage.pm").touch()
+    assert ["cmd_checkdoc=" in make for make in ran] == [True, False]
+    assert all("W=1" in make for make in ran)

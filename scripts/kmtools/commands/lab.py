@@ -38,7 +38,8 @@ def add_lab_fetch_command(parser: ArgumentParser) -> Run:
 def add_lab_build_command(parser: ArgumentParser) -> Run:
     """Before a module outside this tree is built, the modules of kmarkers are built for the same
     kernel. The variable KMARKERS of make is set for such a module, so that its Kbuild file can
-    include $(KMARKERS)/kmarkers.mk."""
+    include $(KMARKERS)/kmarkers.mk. The argument W=1 makes the compiler warn more, but does not
+    check comments with kernel-doc, which is not installed for test kernels."""
     parser.add_argument("name", metavar="NAME", help="name of a kernel in kernels.txt")
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"

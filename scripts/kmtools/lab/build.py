@@ -156,7 +156,10 @@ def run_kbuild(
     more_binds: Sequence[tuple[Path, str]] = (),
 ) -> int:
     """Run Kbuild for a kernel on the source copy in the directory `objects`, in the chroot of the
-    kernel's suite; return the exit code of make."""
+    kernel's suite; return the exit code of make. With W=1 in `make_args`, Kbuild also checks
+    comments with kernel-doc, but only in the tree of linters, which has the perl modules that
+    kernel-doc needs."""
+    tree = get_distro_suite_dir(kernel.suite)
     binds = [(objects, "src"), *list_kernel_binds(kernel), *more_binds]
     make = [
         "make",
@@ -171,11 +174,12 @@ def run_kbuild(
         # Build without BTF. Otherwise Kbuild runs pahole to generate BTF if the headers contain a
         # vmlinux.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        *([] if any(tree.glob("usr/share/perl/*/Pod/Usage.pm")) else ["cmd_checkdoc="]),
         *kernel.make_args,
         *make_args,
         "modules",
     ]
-    return chroot.run_in_chroot(get_distro_suite_dir(kernel.suite), binds, make, log)
+    return chroot.run_in_chroot(tree, binds, make, log)
 
 
 def update_source_copy(src: Path, objects: Path) -> None:
