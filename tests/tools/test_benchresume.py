@@ -354,6 +354,7 @@ def test_missing_tiers_have_a_reason_and_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiers: list[str], user: int, command: str
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)
+    monkeypatch.setattr(benchrun, "LOCAL", tmp_path)
     run = benchrun.Run(tmp_path / "r", make_changed_plan(tiers=tiers, quick=True))
     run.obstacles["native"] = {"failed": True, "why": "x"}
     missing = [
@@ -365,6 +366,12 @@ def test_missing_tiers_have_a_reason_and_a_command(
         "missing": missing,
         "resume": command,
     }
+    # A run elsewhere is named by its path, as find_run_folder() finds it.
+    monkeypatch.setattr(benchrun, "LOCAL", tmp_path / "local")
+    before = command.removesuffix("r")
+    assert benchrun.describe_bench_run(run)["resume"] == f"{before}{tmp_path}/r"
+    run.path = tmp_path / "my runs" / "r"
+    assert benchrun.describe_bench_run(run)["resume"] == f"{before}'{tmp_path}/my runs/r'"
     for tier in tiers:
         assert not run.is_measured(tier)
         run.get_raw_folder(tier).mkdir(parents=True)
@@ -385,7 +392,9 @@ def test_error_about_a_missing_run_names_five_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(benchrun, "LOCAL", tmp_path)
-    with pytest.raises(UnableError, match=r"is missing; the latest runs are: none$"):
+    with pytest.raises(
+        UnableError, match=r"is missing; give the path .* the latest runs are: none$"
+    ):
         benchrun.find_run_folder("x")
     for number in range(1, 8):
         (tmp_path / str(number)).mkdir()

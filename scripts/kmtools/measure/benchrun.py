@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -199,7 +200,8 @@ def find_run_folder(name: str) -> Path:
     folders = {path.parent.resolve().name for path in LOCAL.glob(f"*/{RECORD}")}
     known = ", ".join(sorted(folders)[-5:]) or "none"
     raise UnableError(
-        f"run {name!r} cannot be resumed: {RECORD} is missing; the latest runs are: {known}"
+        f"run {name!r} cannot be resumed: {RECORD} is missing; give the path of a run that was"
+        f" moved; the latest runs are: {known}"
     )
 
 
@@ -238,5 +240,7 @@ def describe_bench_run(run: Run) -> dict[str, Any]:
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
     sudo = "" if os.geteuid() == 0 else "sudo "
     target = "bench-host" if "metal" in run.plan.tiers else "bench"
-    go_on = {"resume": f"{sudo}make {target} RESUME={run.path.name}"} if missing else {}
+    path = run.path.resolve()
+    name = path.name if path.parent == LOCAL.resolve() else shlex.quote(str(path))
+    go_on = {"resume": f"{sudo}make {target} RESUME={name}"} if missing else {}
     return {"quick": run.plan.quick, "missing": missing, **go_on}
