@@ -17,8 +17,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from kmtools.base.errors import BAD
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import raise_interrupt_on_signals
+from kmtools.commands import check
 from kmtools.lab import catalogue
 from kmtools.runner import suite as suites
 from kmtools.runner.ask import SuiteRequest
@@ -165,12 +167,17 @@ def test_second_run_in_a_checkout_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def start_second_run(log: Path) -> Tally:
-        assert suites.run_all_suites([good]).failed == ["other tests are running in this checkout"]
+        assert check.run_tests([], SuiteRequest("short", "", {})) == BAD
+        assert former.read_text() == "7 passed, 0 failed\n"
         return Tally(1)
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     good = Suite("good", lambda log: Tally(1))
+    former = tmp_path / "logs" / "closing"
+    former.parent.mkdir()
+    former.write_text("7 passed, 0 failed\n")
     assert suites.run_all_suites([Suite("first", start_second_run)]) == Tally(1)
+    assert former.read_text() == "1 passed, 0 failed\n"
     assert capsys.readouterr().err == "check: other tests are running in this checkout\n"
     assert suites.run_all_suites([good]) == Tally(1)
 

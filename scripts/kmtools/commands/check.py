@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import subprocess
 import sys
@@ -143,8 +142,7 @@ def print_accelerator_of_tests(tests: Sequence[Test], suite_request: SuiteReques
 
 
 def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
-    """Run tests; print the totals as the last line, and write them to build/check/closing. Returns
-    the exit code."""
+    """Run tests; print the totals as the last line. Returns the exit code."""
     from kmtools.lab import catalogue
     from kmtools.runner import suite
     from kmtools.runner.pace import Clock
@@ -159,7 +157,5 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
         suite_request.form,
     )
     print(f"all tests took {clock.format_elapsed_and_cpu_time()}")
-    with contextlib.suppress(OSError):
-        (suite.LOGS / "closing").write_text(f"{total.format_summary()}\n", encoding="utf-8")
     print(total.format_summary())
     return BAD if total.failed else UNABLE if total.absent else DONE

@@ -242,7 +242,8 @@ class SuitePool:
 
 def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
     """Run suites, in two processes if there is more than one CPU; return the sum of their results,
-    or one failure with the reason if no suite can run.
+    and write it to build/check/closing. Return one failure with the reason if no suite can run,
+    for example because another process runs suites, whose results are in this file.
 
     The times of suites are stored in a file for each `form` ("short", "full" and so on), because
     `form` affects the length of suites.
@@ -264,6 +265,8 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
                 total = run_suites_of_pool(pool, history, prefixes, lambda: True, rest, 1)
             last = SuitePool(calm, history)
             total.add_tally(run_suites_of_pool(last, history, prefixes, lambda: True, 0, 1))
+            with contextlib.suppress(OSError):
+                (LOGS / "closing").write_text(f"{total.format_summary()}\n", encoding="utf-8")
             return total
     except (UnableError, OSError) as error:
         print(f"check: {explain_error(error)}", file=sys.stderr)
