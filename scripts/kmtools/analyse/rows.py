@@ -97,6 +97,11 @@ class Row:
     poor: str = ""
 
     @property
+    def single_kernel(self) -> str | None:
+        """The kernel of the row; None if the row is merged from runs in different kernels."""
+        return None if self.kernel == SEVERAL_KERNELS else self.kernel
+
+    @property
     def is_clone(self) -> bool:
         """True if the row is the A/A clone, the second copy of its baseline."""
         return bool(self.baseline) and self.name.variant == self.baseline + CLONE_SUFFIX

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmtools.analyse.changes import Change
-from kmtools.analyse.rows import SEVERAL_KERNELS, Row
+from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import make_interval_fields, round_for_json
 from kmtools.report.changetext import format_change_interval, format_percent
 from kmtools.report.comparison import Comparison, make_run_fields
@@ -23,7 +23,7 @@ def make_row_json_object(row: Row | None) -> dict[str, Any] | None:
     if row is None:
         return None
     return {
-        "kernel": None if row.kernel == SEVERAL_KERNELS else row.kernel,
+        "kernel": row.single_kernel,
         "unit": row.unit,
         "cost": round_for_json(row.cost),
         "blocks": row.blocks,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kmtools.analyse import comparison_key, trends
-from kmtools.analyse.rows import SEVERAL_KERNELS, Row
+from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import make_interval_fields, round_for_json
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
@@ -164,7 +164,7 @@ def render_history_json(history: History) -> str:
         rows.append(
             {
                 "tier": name.tier,
-                "kernel": None if row.kernel == SEVERAL_KERNELS else row.kernel,
+                "kernel": row.single_kernel,
                 "benchmark": name.benchmark,
                 "variant": name.variant,
                 "kind": row.kind,
