@@ -4,7 +4,8 @@
  * Attaching needs no BPF library, only system calls.  A program that cannot be attached is
  * reported, and its benchmark is skipped.  A background process keeps the programs attached until
  * process PID ends or the background process gets a signal; its process id is printed.  If
- * pidfd_open(PID) fails, nothing is attached.
+ * pidfd_open(PID) fails, nothing is attached; if the process id cannot be printed, nothing stays
+ * attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,9 +243,18 @@ int native_attach_bpf_programs(const char *pid)
 		perror("kmlive: attach: cannot fork a background process");
 		return 1;
 	}
-	if (child)
-		printf("%d\n", child);
-	else
+	if (!child) {
 		keep_programs_attached_until_exit(pidfd);
+		return 0;
+	}
+	/* A closed pipe or a limit of the file size is an error of the output, too. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (printf("%d\n", child) < 0 || fflush(stdout)) {
+		perror("kmlive: attach: cannot print the process id of the background process");
+		/* Nobody else could end it before process PID ends. */
+		kill(child, SIGKILL);
+		return 1;
+	}
 	return 0;
 }

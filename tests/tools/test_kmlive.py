@@ -427,6 +427,51 @@ def test_kmlive_attach_refuses_an_unknown_process_id() -> None:
     assert done.stderr == "kmlive: attach: cannot watch process 4194304: No such process\n"
 
 
+def is_program_running(words: str) -> bool:
+    """Return True if the command line of a process has these words."""
+    found = False
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found |= words.encode() in path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (">/dev/full", "No space left on device"),
+        (">&-", "Bad file descriptor|Invalid argument"),
+        ("", "Broken pipe"),
+    ],
+)
+def test_kmlive_keeps_no_process_whose_id_it_cannot_print(output: str, reason: str) -> None:
+    """The background process would keep BPF programs attached until this process ends."""
+    watched = subprocess.Popen(["sleep", "60"])
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            ["sh", "-c", f"exec {KMLIVE} attach {watched.pid} {output}"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=20,
+        )
+        until = time.monotonic() + 5
+        while left := is_program_running(f"\0attach\0{watched.pid}\0"):
+            if time.monotonic() > until:
+                break
+            time.sleep(0.05)
+    finally:
+        os.close(writer)
+        watched.kill()
+        watched.wait()
+    assert (done.returncode, left) == (1, False)
+    said = "kmlive: attach: cannot print the process id of the background process: "
+    assert re.fullmatch(f"{said}({reason})", done.stderr.splitlines()[-1])
+
+
 @pytest.mark.parametrize("pid", ["", "0", "-1", "1x", "4294967297"])
 def test_kmlive_refuses_a_wrong_process_id(pid: str) -> None:
     done = run_program(KMLIVE, "attach", pid)
