@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +284,27 @@ def test_resuming_an_unknown_or_broken_run_is_refused(
     assert f"the latest runs are: {run.name}\n" in capsys.readouterr().err
     (run / "run.json").write_text("{")
     assert machine.run_bench("--resume", run.name) == 2
-    assert "run.json cannot be used" in capsys.readouterr().err
+    assert re.search(r"run\.json: .*; start a new run$", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("tiers", 5, "tiers is 5, not an array"),
+        ("amounts", {"vm": "x"}, 'amounts.vm is "x", not a whole number'),
+        ("source", [], "source is [], not an object"),
+        ("obstacles", {"vm": "x"}, 'obstacles.vm is "x", not an object'),
+    ],
+)
+def test_damaged_field_of_a_record_is_named(
+    tmp_path: Path, field: str, value: object, said: str
+) -> None:
+    benchrun.Run(tmp_path, make_changed_plan()).write_run_record()
+    file = tmp_path / benchrun.RECORD
+    assert benchrun.load_bench_run(tmp_path).plan == make_changed_plan()
+    file.write_text(json.dumps({**json.loads(file.read_text()), field: value}))
+    with pytest.raises(UnableError, match=re.escape(f"{file}: {said}; start a new run")):
+        benchrun.load_bench_run(tmp_path)
 
 
 def test_resumed_quick_run_stays_quick(

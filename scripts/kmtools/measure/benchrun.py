@@ -22,13 +22,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import UnableError, explain_error
+from kmtools.base.errors import FailedError, UnableError, explain_error
 from kmtools.base.files import write_file_atomically
+from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import ROOT, list_sources
 from kmtools.measure import hostenv
 
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
+# The shape of the file RECORD; see require_json_shape().
+RECORD_SHAPE = {
+    "tiers": [str], "kernel": str, "seed": int, "quick": bool, "amounts": {"*": int},
+    "benchmarks?": [str], "variants?": [str], "blocks?": int, "budget?": int, "program?": str,
+    "module?": str, "source?": dict, "machine?": dict, "release": str,
+    "obstacles": {"*": {"failed": bool, "why": str}},
+}  # fmt: skip
 # The sources of the measured programs and modules, and the files with the rules by which these
 # sources are compiled and measured.
 MEASURED = (
@@ -208,13 +216,13 @@ def find_run_folder(name: str) -> Path:
 def load_bench_run(path: Path) -> Run:
     """Read the plan and the state of a run from its folder."""
     try:
-        record = json.loads((path / RECORD).read_text(encoding="utf-8"))
-        names = [key for key in Plan.__dataclass_fields__ if key in record]
-        run = Run(path, Plan(**{key: record[key] for key in names}))
-        run.release = str(record["release"])
-        run.obstacles = dict(record["obstacles"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UnableError(f"{path / RECORD} cannot be used: {error!r}; start a new run") from None
+        record = read_json(path / RECORD, RECORD_SHAPE)
+    except FailedError as error:
+        raise UnableError(f"{error}; start a new run") from None
+    names = [key for key in Plan.__dataclass_fields__ if key in record]
+    run = Run(path, Plan(**{key: record[key] for key in names}))
+    run.release = record["release"]
+    run.obstacles = record["obstacles"]
     return run
 
 
