@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kmtools.base.errors import UnableError
 from kmtools.measure import hostenv
 
 CPU_INFO = """processor\t: 0
@@ -144,6 +145,15 @@ def test_date_of_a_run_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hostenv.get_collection_date() == "1970-01-02T00:00:05Z"
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     assert hostenv.get_collection_date() > "2026"
+
+
+@pytest.mark.parametrize("epoch", ["yesterday", "1e9", "9" * 12, "9" * 20, "9" * 40])
+def test_source_date_epoch_that_is_no_date_is_refused(
+    epoch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    with pytest.raises(UnableError, match=f"^SOURCE_DATE_EPOCH is '{epoch}', not the seconds"):
+        hostenv.get_collection_date()
 
 
 def test_machine_is_described_by_files_of_sysfs(

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 
@@ -110,9 +111,16 @@ def describe_source_tree() -> dict[str, Any]:
 
 
 def get_collection_date() -> str:
-    """Return the current time, or SOURCE_DATE_EPOCH if it is set, in UTC."""
+    """Return the current time, or SOURCE_DATE_EPOCH if it is set, in UTC; raise UnableError if
+    SOURCE_DATE_EPOCH is no time in seconds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise UnableError(
+            f"SOURCE_DATE_EPOCH is {epoch!r}, not the seconds from 1970 to a date before the year"
+            " 10000: correct or unset it"
+        ) from None
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
