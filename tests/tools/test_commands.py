@@ -296,7 +296,6 @@ def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyP
         ("a", "b", "l", [], None, "--on, --off and COMMAND must be given together"),
         (None, None, "l", [], None, "--label and COMMAND must both be given"),
         (None, None, None, ["x"], None, "--label and COMMAND must both be given"),
-        (None, None, None, [], 0, "--runs 0: at least one run is needed"),
     ],
 )
 def test_macro_refuses_incomplete_arguments(
@@ -357,6 +356,15 @@ def test_macro_measures_20_runs_or_40_rounds_by_default(
     assert [line.startswith("kernel to boot next: ") for line in lines[3:]] == [True] * bool(
         expected
     )
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1_000", "2.5"])
+def test_macro_refuses_a_number_of_runs_that_is_no_whole_number_above_0(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["macro", "--times", "t", f"--runs={number}", "--label", "b", "--", "x"])
+    assert f"--runs: '{number}' is not a whole number above 0" in capsys.readouterr().err
 
 
 def test_macro_prints_a_margin_for_rounds_only(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.analyse import boots
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import UnableError, parse_positive_int
 from kmtools.base.text import align_table
 from kmtools.commands import Run
 from kmtools.measure import rounds
@@ -49,7 +49,7 @@ def add_macro_command(parser: ArgumentParser) -> Run:
     parser.add_argument("--off", metavar="CMD", help="shell command that switches sites off")
     parser.add_argument(
         "--runs",
-        type=int,
+        type=parse_positive_int,
         help=f"number of timed runs of COMMAND (default: {RUNS}); with --on and --off, number of "
         f"rounds (default: {ROUNDS})",
     )
@@ -79,8 +79,6 @@ def require_valid_macro_arguments(args: Namespace) -> None:
             "--label and COMMAND must both be given: --label NAME -- COMMAND...; or, for two "
             "states of one boot, --on CMD --off CMD -- COMMAND..."
         )
-    if args.runs is not None and args.runs < 1:
-        raise UnableError(f"--runs {args.runs}: at least one run is needed")
 
 
 def require_numpy_for_comparison(args: Namespace) -> None:
