@@ -20,13 +20,13 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 # Variables of "make install", from make's command line or the environment.
 export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 
-modules: ## build the modules for the running kernel (KDIR=DIR: for the kernel with headers in DIR)
+modules: ## build the modules for this kernel (KDIR=DIR: headers in DIR)
 	@test -e $(call quoted,$(KDIR))/Makefile || { \
 		echo "modules: no kernel headers in" $(call quoted,$(KDIR))":" \
 			"$$(scripts/host hint); or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
-bench: ## set up, measure, report (QUICK=1: few blocks; RESUME=RUN: complete RUN)
+bench: ## set up, measure, report (QUICK=1: short; RESUME=RUN: go on)
 	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
 # "kmarkers check --list" lists the names of tests. "kmarkers check --setup" installs the tools that
@@ -42,7 +42,7 @@ run = @command -v python3 >/dev/null || scripts/setup $(call name); $(kmarkers) 
 check: ## run the short set of tests (K=6.12: in kernel 6.12)
 	$(run) $(kernel)
 
-check-full: ## run the full set of tests, as continuous integration does (30 minutes)
+check-full: ## run the full set, as continuous integration does (30 minutes)
 	$(run) --set=full $(kernel)
 
 check-weekly: ## run the tests that a release has to pass
@@ -57,7 +57,7 @@ check-%: force
 fuzz coverage soak lint: force
 	$(run) $@ $(kernel) $(options)
 lint: ## run all linters (TOOLS="ruff mypy": only these two)
-soak: ## patch kernel code in every way for an hour (SECONDS=7200: two hours)
+soak: ## patch kernel code in all ways for an hour (SECONDS=7200: two)
 bench-many-files: check-many-files
 
 force:
@@ -71,7 +71,7 @@ load: modules ## load the modules (YES=1: do not ask; BENCH=1: benchmarks, too)
 unload: ## unload the modules (YES=1: do not ask)
 	@$(host) unload
 
-bench-host: setup modules ## measure in this kernel (YES=1: do not ask; RESUME=RUN: complete RUN)
+bench-host: setup modules ## measure in this kernel (YES=1: do not ask; RESUME=RUN: go on)
 	@$(host) bench $(call option,RESUME,--resume)
 
 # "make -n" runs the second line, because it contains $(MAKE), and the first line, because of the +.
@@ -90,7 +90,7 @@ html: ## write the handbook to build/html
 install: ## install in PREFIX; scripts/install -h explains all variables
 	@scripts/install $(value PARTS)
 
-uninstall: ## remove what "make install" installed (give it the same variables)
+uninstall: ## remove what "make install" installed (give the same variables)
 	@scripts/install --remove $(value PARTS)
 
 dist: ## write build/kmarkers-VERSION.tar.xz of the last commit

@@ -302,7 +302,7 @@ static noinline void hit_hostile_markers(void)
  * Call @change with the name of each of the four markers test_hostile_*, and return the sum of the
  * results.
  */
-static int call_for_each_hostile_marker(int (*change)(const char *name))
+static int change_four_hostile_markers(int (*change)(const char *name))
 {
 	return change("test_hostile_n") + change("test_hostile_s") + change("test_hostile_long") +
 	       change("test_hostile_percent");
@@ -326,14 +326,14 @@ static int unregister_classic_probe(const char *name)
 const char *markers_survive_hostile_formats(void)
 {
 	EXPECT(sizeof(LONG_FORMAT) > 4096);
-	EXPECT(call_for_each_hostile_marker(connect_variadic_probe) == 4);
-	EXPECT(call_for_each_hostile_marker(register_classic_probe) == 0);
+	EXPECT(change_four_hostile_markers(connect_variadic_probe) == 4);
+	EXPECT(change_four_hostile_markers(register_classic_probe) == 0);
 	hit_hostile_markers();
 	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
 	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", empty_probe, NULL) ==
 	       -EPERM);
 	EXPECT(marker_probe_register("test_hostile_n", "%n", empty_probe, NULL) == -EPERM);
-	EXPECT(call_for_each_hostile_marker(unregister_classic_probe) == 0);
+	EXPECT(change_four_hostile_markers(unregister_classic_probe) == 0);
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 4);
 	hit_hostile_markers();
 	EXPECT(subsys_calls == 4 && calls[0] == 4);

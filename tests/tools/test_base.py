@@ -169,7 +169,7 @@ def test_require_root_raises_for_users_without_root(monkeypatch: pytest.MonkeyPa
     require_root("unpacking")
     monkeypatch.setattr("os.geteuid", lambda: 1)
     with pytest.raises(
-        UnableError, match=r"^unpacking needs root \(.*\); run the command with sudo$"
+        UnableError, match=r"^unpacking needs root, for .*; run the command with sudo$"
     ):
         require_root("unpacking")
 
