@@ -71,7 +71,7 @@ def has_storm_ended_early(output: str, seconds: int) -> bool:
     """Return True if the output of the tests shows that STORM ran less than `seconds`."""
     if f" {STORM} # SKIP" in output:
         return False
-    took = re.search(rf"^# {STORM}: ([0-9.]+) s$", output, re.MULTILINE)
+    took = re.search(rf"^# {STORM}: the stress test took ([0-9.]+) s$", output, re.MULTILINE)
     return not took or float(took[1]) < seconds
 
 
