@@ -112,7 +112,8 @@ struct bench_variant {
  * @most_blocks: maximum number of blocks in a run of this group; 0 for no limit
  * @most_seconds: maximum number of seconds between the start of the first block and the start of
  *	the last block; 0 for no limit
- * @arms: true if @setup enables markers; if false, a run fails while any marker is enabled
+ * @arms: true if @setup enables markers; if false, a run in the kernel fails while a marker of a
+ *	module with benchmarks is enabled
  * @lacks: one line for the user that names the missing feature if @setup returns -ENODEV
  *
  * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
