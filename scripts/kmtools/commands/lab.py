@@ -67,8 +67,8 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
 def add_lab_add_command(parser: ArgumentParser) -> Run:
     """The image, the modules and the headers of the kernel are each taken from .deb files or from a
     directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for the
-    kernel are built with the compiler of a Debian suite. All commands with the option --kernel then
-    accept NAME."""
+    kernel are built with the compiler of a suite in kernels.txt. All commands with the option
+    --kernel then accept NAME."""
     parser.add_argument(
         "name", metavar="NAME", help="name of the new kernel; must not be in kernels.txt"
     )
@@ -90,7 +90,8 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--suite",
         default=suite,
-        help=f"Debian suite whose compiler builds modules for the kernel (default: {suite})",
+        help="suite in kernels.txt whose compiler builds modules for the kernel (default: "
+        f"{suite})",
     )
 
     def run_lab_add_command(args: Namespace) -> None:
