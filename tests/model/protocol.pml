@@ -516,7 +516,7 @@ past:	atomic {
 	}
 }
 
-/* serialise() in patcher/text.c, called by an interrupt. */
+/* serialise_cpu() in patcher/text.c, called by an interrupt. */
 proctype interrupt(byte me)
 {
 	byte m;
