@@ -91,6 +91,29 @@ void __wrap_bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 	__real_bench_free_chunks(chunks, nr, huge);
 }
 
+/* If not 0, mmap() returns an address with this distance from a multiple of BENCH_CHUNK. */
+static unsigned long map_distance;
+
+void *__real_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	unsigned long before;
+	u8 *all;
+
+	if (!map_distance)
+		return __real_mmap(addr, bytes, prot, flags, fd, offset);
+	all = __real_mmap(addr, bytes + BENCH_CHUNK, prot, flags, fd, offset);
+	if (all == MAP_FAILED)
+		return all;
+	before = (map_distance - (unsigned long)all) % BENCH_CHUNK;
+	if (before)
+		munmap(all, before);
+	munmap(all + before + bytes, BENCH_CHUNK - before);
+	return all + before;
+}
+
 static void simulate_caches_and_memory(u64 middle, u64 last, u64 available)
 {
 	machine.used = true;
@@ -109,6 +132,7 @@ static void fail_chunk_allocation(unsigned int nr)
 static void reset_simulated_machine(void)
 {
 	machine.used = false;
+	map_distance = 0;
 	fail_chunk_allocation(0);
 }
 
@@ -238,6 +262,37 @@ static const char *buffers_are_resident_until_teardown(void)
 	return failed ?: check_memory_of_group(&bench_cold_icache_l3, 64 * MIB);
 }
 
+/*
+ * Check that chunks are aligned, take no other memory, and are freed, wherever the kernel maps the
+ * memory.  Also check that more chunks than the address space has are refused.
+ */
+static const char *buffers_take_no_memory_beside_their_chunks(void)
+{
+	static const unsigned long distances[] = {
+		PAGE_BYTES, BENCH_CHUNK - PAGE_BYTES, BENCH_CHUNK,
+	};
+	struct memory before, inside, after;
+	unsigned int i;
+	u8 *chunks[3];
+
+	EXPECT(bench_alloc_chunks(chunks, ~0U, false) == -ENOMEM);
+	/* The first measurement may allocate memory. */
+	measure_process_memory();
+	for (i = 0; i < ARRAY_SIZE(distances); i++) {
+		before = measure_process_memory();
+		map_distance = distances[i];
+		EXPECT(!bench_alloc_chunks(chunks, 3, false));
+		map_distance = 0;
+		inside = measure_process_memory();
+		bench_free_chunks(chunks, 3, false);
+		after = measure_process_memory();
+		EXPECT((unsigned long)chunks[0] % BENCH_CHUNK == 0);
+		EXPECT(KEEPS_MEMORY || inside.mapped - before.mapped == 3 * BENCH_CHUNK);
+		EXPECT(KEEPS_MEMORY || after.mapped == before.mapped);
+	}
+	return NULL;
+}
+
 static const struct bench_variant *find_variant(const struct bench_group *group, const char *name)
 {
 	const struct bench_variant *variant = group->variants;
@@ -290,6 +345,8 @@ const struct test_case buffer_cases[] = {
 	{ "buffers_are_freed_if_setup_fails", buffers_are_freed_if_setup_fails,
 	  reset_simulated_machine },
 	{ "buffers_are_resident_until_teardown", buffers_are_resident_until_teardown,
+	  reset_simulated_machine },
+	{ "buffers_take_no_memory_beside_their_chunks", buffers_take_no_memory_beside_their_chunks,
 	  reset_simulated_machine },
 	{ "buffers_are_read_in_all_parts", buffers_are_read_in_all_parts, reset_simulated_machine },
 };

@@ -4,6 +4,7 @@
  * tables of core text, and bytes that were changed without the patcher.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -221,13 +222,19 @@ static const char *engine_unregistering_waits_for_handlers(void)
 
 /*
  * Check which instructions may replace a run, a site of several instructions: a jump among these
- * instructions must lead to the end of the run.
+ * instructions must lead to the end of the run, and must not be conditional.
  */
 static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
 	static const u8 out[INSN] = { 0xeb, 0x02, 0x90, 0x90, 0x90 };
 	static const u8 over[INSN] = { 0xeb, 0x03, 0x90, 0x90, 0x90 };
+	/* A je, a mov and a cmp, each with the operand of the jump to the end of the run. */
+	static const u8 others[][INSN] = {
+		{ 0x74, 0x03, 0x90, 0x90, 0x90 }, { 0xb0, 0x03, 0x90, 0x90, 0x90 },
+		{ 0x3c, 0x03, 0x90, 0x90, 0x90 },
+	};
+	unsigned int i, accepted = 0;
 	int errs[5];
 
 	init_table(PATCHER_SITE_RUN);
@@ -235,11 +242,18 @@ static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	errs[0] = replace_engine_insn(nop, two);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		if (replace_engine_insn(two, others[i]) == -EINVAL)
+			continue;
+		accepted++;
+		replace_engine_insn(others[i], two);
+	}
 	errs[1] = replace_engine_insn(two, out);
 	errs[2] = replace_engine_insn(two, over);
 	errs[3] = replace_engine_insn(over, out);
 	errs[4] = replace_engine_insn(errs[3] ? over : out, nop);
 	EXPECT(!errs[0] && errs[1] == -EINVAL && !errs[2] && !errs[3] && !errs[4]);
+	EXPECT(!accepted);
 	return NULL;
 }
 
@@ -336,12 +350,19 @@ bool __wrap_native_has_shadow_stack(void)
  */
 static const char *engine_refuses_calls_with_shadow_stack(void)
 {
+	struct sigaction other = { .sa_handler = SIG_DFL }, ours;
+	int err;
+
 	init_table(0);
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	shadow_stack = true;
 	EXPECT(replace_engine_insn(nop, call) == -EOPNOTSUPP);
 	EXPECT(!memcmp(engine_site, nop, INSN));
+	/* An error that all batches have is not replaced by the error of calls. */
+	EXPECT(!sigaction(SIGTRAP, &other, &ours));
+	err = replace_engine_insn(nop, call);
+	EXPECT(!sigaction(SIGTRAP, &ours, NULL) && err == -ENOLINK);
 	EXPECT(!replace_engine_insn(nop, jump) && !replace_engine_insn(jump, nop));
 	shadow_stack = false;
 	EXPECT(!replace_engine_insn(nop, call));
@@ -540,11 +561,24 @@ static u8 area[64];
 static struct patcher_site sites[1 + SITES];
 static struct patcher_compact_site compact_sites[1 + SITES];
 
-/*
- * Add a table of @nr sites, each of INSN bytes, at the offsets @at in the area, and delete the
- * table.  The record in front of the table's records describes a site at the end of the area.
+/**
+ * struct area_table - a table of sites in the area, each of INSN bytes
+ * @at: offsets of the sites in the area; those from index @nr on are not in the table
+ * @nr: number of sites
+ * @err: result of adding the table
  */
-static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
+struct area_table {
+	int at[SITES];
+	unsigned int nr;
+	int err;
+};
+
+/*
+ * Add a table of sites in the area, and delete the table.  The record in front of the table's
+ * records describes a site at the end of the area; the records behind them describe the sites that
+ * are not in the table.  Return true if the result of adding the table is the expected one.
+ */
+static bool has_table_result(const struct area_table *wanted, bool compact)
 {
 	unsigned int i;
 	int err;
@@ -553,9 +587,9 @@ static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
 	table.sites = compact ? NULL : sites + 1;
 	table.compact = compact ? compact_sites + 1 : NULL;
 	table.alike.len = INSN;
-	table.nr = nr;
-	for (i = 0; i <= nr; i++) {
-		u8 *addr = area + (i ? at[i - 1] : sizeof(area) - INSN);
+	table.nr = wanted->nr;
+	for (i = 0; i <= SITES; i++) {
+		u8 *addr = area + (i ? wanted->at[i - 1] : sizeof(area) - INSN);
 
 		sites[i] = (struct patcher_site) { .addr = (long)addr - (long)&sites[i].addr };
 		sites[i].len = INSN;
@@ -566,17 +600,13 @@ static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
 	if (!err)
 		patcher_sites_del_table(&table);
 	patcher_unlock();
-	return err;
+	return err == wanted->err;
 }
 
 /* Check that a table is sorted, and is refused if any two of its sites overlap. */
 static const char *engine_sorts_tables_and_refuses_overlaps(void)
 {
-	static const struct {
-		int at[SITES];
-		unsigned int nr;
-		int err;
-	} tables[] = {
+	static const struct area_table tables[] = {
 		{ { 0 }, 0, -EINVAL },
 		{ { 7 }, 1, 0 },
 		{ { 0, 5 }, 2, 0 },
@@ -596,13 +626,53 @@ static const char *engine_sorts_tables_and_refuses_overlaps(void)
 
 	for (i = 0; i < ARRAY_SIZE(tables); i++) {
 		for (compact = 0; compact < 2; compact++) {
-			EXPECT(add_and_delete_sites(tables[i].at, tables[i].nr, compact) ==
-			       tables[i].err);
+			EXPECT(has_table_result(&tables[i], compact));
 			for (j = 1; j < tables[i].nr; j++)
 				EXPECT(patcher_get_site_addr(&table, j - 1) <=
 				       patcher_get_site_addr(&table, j));
 		}
 	}
+	return NULL;
+}
+
+/*
+ * Check that a table is refused if any of its sites overlaps a site of another table, here the
+ * sites at the offsets 0 and 20.
+ */
+static const char *engine_compares_all_sites_of_two_tables(void)
+{
+	static const struct area_table tables[] = {
+		{ { 0 }, 1, -EBUSY },
+		{ { 4 }, 1, -EBUSY },
+		{ { 16 }, 1, -EBUSY },
+		{ { 24 }, 1, -EBUSY },
+		{ { 5, 15, 20 }, 3, -EBUSY },
+		{ { 5, 10, 16 }, 3, -EBUSY },
+		/* The site behind those in the table would overlap one of the other table. */
+		{ { 25, 20 }, 1, 0 },
+		{ { 10, 0 }, 1, 0 },
+		{ { 5, 15, 20 }, 2, 0 },
+		{ { 5, 10, 15, 0 }, 3, 0 },
+	};
+	static struct patcher_site own[2];
+	static struct patcher_table other = { .sites = own, .nr = ARRAY_SIZE(own) };
+	unsigned int i, wrong = 0;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(own); i++) {
+		own[i].addr = (long)(area + 20 * i) - (long)&own[i].addr;
+		own[i].len = INSN;
+	}
+	patcher_lock();
+	err = patcher_sites_add_table(&other);
+	patcher_unlock();
+	EXPECT(!err);
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		wrong += !has_table_result(&tables[i], false) || !has_table_result(&tables[i], true);
+	patcher_lock();
+	patcher_sites_del_table(&other);
+	patcher_unlock();
+	EXPECT(!wrong);
 	return NULL;
 }
 
@@ -629,6 +699,8 @@ const struct test_case engine_cases[] = {
 	{ "engine_reads_only_the_given_pokes", engine_reads_only_the_given_pokes,
 	  unregister_engine_table },
 	{ "engine_sorts_tables_and_refuses_overlaps", engine_sorts_tables_and_refuses_overlaps,
+	  NULL },
+	{ "engine_compares_all_sites_of_two_tables", engine_compares_all_sites_of_two_tables,
 	  NULL },
 	{ "engine_refuses_sites_with_changed_bytes", engine_refuses_sites_with_changed_bytes,
 	  unregister_engine_table },

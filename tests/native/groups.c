@@ -264,7 +264,7 @@ static const char *run_refuses_invalid_names_and_loop_counts(void)
 
 /*
  * Check that each method that gets the number n switches exactly the first n sites, in the given
- * number of batches, and that all sites are off after the teardown.  Also check that at most n
+ * number of batches, and that all sites are off after the teardown.  Also check that exactly n
  * pokes are filled in; the array of pokes is the first allocation of the setup.
  */
 static const char *run_switches_only_the_first_sites(void)
@@ -279,13 +279,15 @@ static const char *run_switches_only_the_first_sites(void)
 	for (i = 0; i < ARRAY_SIZE(methods); i++) {
 		enum sites_method method = methods[i].method;
 		const struct patcher_poke *pokes;
-		bool filled_others;
+		bool filled, filled_others;
 		int errs[6];
 
 		test_first_allocation = NULL;
 		EXPECT(!bench_sites.setup());
 		pokes = test_first_allocation;
 		bench_sites.set(SITES_STOP_MACHINE, 2, true);
+		filled = pokes[0].addr && pokes[1].addr == pokes[0].addr + pokes[0].len &&
+			 pokes[1].alias == pokes[0].alias + pokes[0].len;
 		filled_others = pokes[2].addr != NULL;
 		patcher_read_stats(&before);
 		errs[0] = bench_sites.set(method, 3, true);
@@ -297,7 +299,7 @@ static const char *run_switches_only_the_first_sites(void)
 		errs[4] = bench_sites.set(method, 3, false);
 		errs[5] = bench_sites.set(method, 2, true);
 		bench_sites.teardown();
-		EXPECT(!filled_others && !errs[0] && !errs[3] && !errs[5]);
+		EXPECT(filled && !filled_others && !errs[0] && !errs[3] && !errs[5]);
 		EXPECT(errs[1] == -EILSEQ && errs[2] == -EILSEQ && errs[4] == -EILSEQ);
 		EXPECT(after.batches - before.batches == methods[i].batches);
 		EXPECT(after.rounds - before.rounds == 3 * methods[i].batches);
@@ -362,14 +364,14 @@ static bool wait_for_thread_count(unsigned int nr)
 	return tries;
 }
 
-static const char *check_observer_thread(void)
+static const char *check_observer_thread(const struct bench_group *group)
 {
 	unsigned int before = count_files("/proc/self/task");
 	bool is_running;
 
-	EXPECT(before && !bench_arm_scaling.setup());
+	EXPECT(before && !group->setup());
 	is_running = wait_for_thread_count(before + 1);
-	bench_arm_scaling.teardown();
+	group->teardown();
 	EXPECT(is_running);
 	EXPECT(wait_for_thread_count(before));
 	return NULL;
@@ -393,7 +395,9 @@ static const char *run_stops_the_observer_thread_at_teardown(void)
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	EXPECT(!sched_setaffinity(0, sizeof(one), &one));
-	failed = check_observer_thread();
+	failed = check_observer_thread(&bench_arm_scaling) ?:
+		 check_observer_thread(&bench_arm_stall) ?:
+		 check_observer_thread(&bench_xadd_prefix_contended);
 	EXPECT(!sched_setaffinity(0, sizeof(before), &before));
 	return failed;
 }

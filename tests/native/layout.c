@@ -55,6 +55,8 @@ static const char *layout_derives_field_names(void)
 		      "a int 8 4 1, b short 12 2 1, c unsigned char 14 1 0, arg4 int 16 4 1");
 	EXPECT_FIELDS("%d|%d 7 %d", "arg1 int 8 4 1, arg2 int 12 4 1, arg3 int 16 4 1");
 	EXPECT_FIELDS("x %d x %ld", "x int 8 4 1, arg2 long 16 8 1");
+	EXPECT_FIELDS("addr0x%x ax%x", "addr unsigned int 8 4 0, ax unsigned int 12 4 0");
+	EXPECT_FIELDS("a0b%x a,0x%x", "a0b unsigned int 8 4 0, arg2 unsigned int 12 4 0");
 	EXPECT_FIELDS("int %d common_pid %d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	EXPECT_FIELDS("who %s at %p is %c",
 		      "who __data_loc char[] 8 4 0, at void * 16 8 0, is char 24 1 1");

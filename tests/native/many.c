@@ -4,6 +4,7 @@
  * disconnecting probes whose code is unloaded, and unregistering tables of markers.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -275,18 +276,23 @@ static noinline void hit_markers_with_args(void)
 
 static unsigned int seen_args;
 
-/* A probe of 2006.  Set seen_args to the number of arguments if their values are 1, 2, 3, ... */
+/*
+ * A probe of 2006.  Set seen_args to the number of arguments if their values are 1, 2, 3, ... and
+ * the next parameter is 0.  After 8 or 32 arguments there is no further parameter.
+ */
 static void count_consecutive_args(const char *fmt, ...)
 {
-	unsigned long i;
+	unsigned long i, next = 0;
 	va_list args;
 
 	va_start(args, fmt);
 	for (i = 0; (fmt = strchr(fmt, '%')); fmt++)
 		if (va_arg(args, unsigned long) != ++i)
 			break;
+	if (i % 8)
+		next = va_arg(args, unsigned long);
 	va_end(args);
-	seen_args = fmt ? 0 : i;
+	seen_args = fmt || next ? 0 : i;
 }
 
 /* Check that a probe of 2006 gets all arguments, in their order. */
@@ -526,6 +532,42 @@ static const char *markers_tables_are_dropped_by_first_record(void)
 		drop_own_table(i);
 	EXPECT(!count_own_markers() && !find_calling_markers());
 	EXPECT(hit_and_check_calls(1, 2, 1, 1));
+	return NULL;
+}
+
+#define TIMES		200
+#define MOST_BYTES	4096
+
+/* Connect and disconnect probes of each kind, and add and drop a table of markers, repeatedly. */
+static int change_probes_repeatedly(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < TIMES && !err; i++) {
+		err = marker_probe_register("many_value", "%d", count_call, &calls[0]) ?:
+		      marker_probe_register("many_value", NULL, count_call, &calls[1]) ?:
+		      marker_register_many_typed(count_typed_call, &calls[0]) ?:
+		      marker_register_many_typed(count_typed_call, &calls[1]) ?:
+		      marker_probe_register("many_own", "%d", count_call, &calls[0]) ?:
+		      add_own_table(0, NULL);
+		if (own_added[0])
+			drop_own_table(0);
+		disconnect_all_probes();
+		marker_probe_unregister("many_own", count_call, &calls[0]);
+	}
+	return err;
+}
+
+/* Check that the memory for probes, names, formats and tables is freed. */
+static const char *markers_free_memory_of_removed_probes(void)
+{
+	size_t before;
+
+	EXPECT(!change_probes_repeatedly());
+	before = mallinfo2().uordblks;
+	EXPECT(!change_probes_repeatedly());
+	EXPECT(mallinfo2().uordblks < before + MOST_BYTES);
 	return NULL;
 }
 
@@ -818,6 +860,8 @@ const struct test_case many_cases[] = {
 	  NULL },
 	{ "markers_arrays_grow_to_twice_their_probes", markers_arrays_grow_to_twice_their_probes,
 	  NULL },
+	{ "markers_free_memory_of_removed_probes", markers_free_memory_of_removed_probes,
+	  clean_up_own_tables },
 	{ "markers_tables_need_memory_to_be_added", markers_tables_need_memory_to_be_added,
 	  clean_up_own_tables },
 	{ "markers_tables_are_dropped_without_memory", markers_tables_are_dropped_without_memory,

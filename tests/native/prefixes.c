@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of replacing an instruction's DS prefix by LOCK while a thread is held at the instruction.
+ * Tests of replacing an instruction's DS prefix by LOCK while a thread is held at the instruction,
+ * and of replacing LOCK by DS while a single CPU is online.
+ *
  * The instruction adds to memory that cannot be accessed, so it raises a signal.  The thread is
  * held in the signal handler, and then returns to the instruction, as a preempted task does.
  *
@@ -106,22 +108,44 @@ static void fill_site_record(struct patcher_site *site, u8 *addr)
 	site->flags = PATCHER_SITE_PREFIX;
 }
 
-static void fill_lock_poke(struct patcher_poke *poke, u8 *addr)
+static void register_prefix_sites(void)
+{
+	fill_site_record(&sites[0], prefixes_first);
+	fill_site_record(&sites[1], prefixes_second);
+	registered = !patcher_register(&table);
+}
+
+static void fill_prefix_poke(struct patcher_poke *poke, u8 *addr, u8 prefix)
 {
 	poke->addr = addr;
 	poke->len = 1;
 	poke->old[0] = *addr;
-	poke->new[0] = LOCK;
+	poke->new[0] = prefix;
 }
 
-/* Store LOCK over the prefixes of both sites, in one batch. */
-static int store_lock_prefixes(void)
+/* Store a prefix at each of the two sites, in one batch. */
+static int store_prefixes(u8 first, u8 second)
 {
 	struct patcher_poke pokes[2] = { };
 
-	fill_lock_poke(&pokes[0], prefixes_first);
-	fill_lock_poke(&pokes[1], prefixes_second);
+	fill_prefix_poke(&pokes[0], prefixes_first, first);
+	fill_prefix_poke(&pokes[1], prefixes_second, second);
 	return patcher_store_prefixes(owner, pokes, 2);
+}
+
+static int store_lock_prefixes(void)
+{
+	return store_prefixes(LOCK, LOCK);
+}
+
+static bool one_cpu;
+
+/* Replace patcher_is_one_cpu_online(), with the option --wrap of the linker. */
+bool __wrap_patcher_is_one_cpu_online(void);
+
+bool __wrap_patcher_is_one_cpu_online(void)
+{
+	return one_cpu;
 }
 
 /* Call @change while a thread is held in @function.  Return the result of @function. */
@@ -157,6 +181,7 @@ static void unregister_prefix_sites(void)
 	if (registered)
 		patcher_unregister(&table);
 	registered = false;
+	one_cpu = false;
 	if (standing.memory)
 		munmap(standing.memory, PAGE);
 	standing.memory = NULL;
@@ -169,10 +194,8 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	standing.memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			       -1, 0);
 	EXPECT(standing.memory != MAP_FAILED);
-	fill_site_record(&sites[0], prefixes_first);
-	fill_site_record(&sites[1], prefixes_second);
-	EXPECT(!patcher_register(&table));
-	registered = true;
+	register_prefix_sites();
+	EXPECT(registered);
 	*standing.memory = 5;
 	/* The prefixes are LOCK already in a second run of this case. */
 	EXPECT(*prefixes_first == DS || *prefixes_first == LOCK);
@@ -192,8 +215,31 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	return NULL;
 }
 
+static bool are_prefixes(u8 first, u8 second)
+{
+	return READ_ONCE(*prefixes_first) == first && READ_ONCE(*prefixes_second) == second;
+}
+
+/* Check that DS may replace LOCK, at any site of a batch, only while a single CPU is online. */
+static const char *prefixes_lose_lock_only_on_one_cpu(void)
+{
+	register_prefix_sites();
+	EXPECT(registered);
+	EXPECT(!store_lock_prefixes());
+	EXPECT(store_prefixes(DS, LOCK) == -EBUSY && store_prefixes(LOCK, DS) == -EBUSY);
+	EXPECT(are_prefixes(LOCK, LOCK));
+	one_cpu = true;
+	EXPECT(!store_prefixes(DS, LOCK) && are_prefixes(DS, LOCK));
+	EXPECT(!store_prefixes(LOCK, DS) && are_prefixes(LOCK, DS));
+	one_cpu = false;
+	EXPECT(!store_lock_prefixes() && are_prefixes(LOCK, LOCK));
+	return NULL;
+}
+
 const struct test_case prefixes_cases[] = {
 	{ "prefixes_are_executed_by_a_held_thread", prefixes_are_executed_by_a_held_thread,
+	  unregister_prefix_sites },
+	{ "prefixes_lose_lock_only_on_one_cpu", prefixes_lose_lock_only_on_one_cpu,
 	  unregister_prefix_sites },
 };
 

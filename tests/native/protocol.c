@@ -435,6 +435,22 @@ static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 	return NULL;
 }
 
+/* Check that a hot site that cannot be patched does not keep other sites from being demoted. */
+static const char *sdt_demotes_sites_beside_foreign_int3(void)
+{
+	int err;
+
+	EXPECT(!sdt_attach("beside", record_hit_address, NULL));
+	EXPECT(!sdt_attach("apart", record_hit_address, NULL));
+	EXPECT(count_rounds_of_promotion(3) == 3 && are_sites_breakpoints(false, false));
+	EXPECT(!test_plant_breakpoint((u8 *)site_beside));
+	err = sdt_promote_hot_sites(2);
+	EXPECT(!test_remove_breakpoint());
+	EXPECT(err == -EILSEQ && are_sites_breakpoints(false, true));
+	EXPECT(count_rounds_of_promotion(2) == 1 && are_sites_breakpoints(true, true));
+	return NULL;
+}
+
 SDT_PROBE_DEFINE0(protocol, , , ten);
 
 #define HIT_TWO_SITES()								\
@@ -513,6 +529,7 @@ static const char *sdt_logs_few_sites_that_are_not_promoted(void)
 
 static void clean_up_hot_sites(void)
 {
+	test_remove_breakpoint();
 	sdt_detach("ten", record_hit_address, NULL);
 	sdt_detach("beside", record_hit_address, NULL);
 	sdt_detach("apart", record_hit_address, NULL);
@@ -582,6 +599,8 @@ const struct test_case protocol_cases[] = {
 	{ "sdt_handles_the_first_hit_of_a_breakpoint", sdt_handles_the_first_hit_of_a_breakpoint,
 	  protocol_restore_sites },
 	{ "sdt_promotes_hot_sites_without_a_kprobe", sdt_promotes_hot_sites_without_a_kprobe,
+	  clean_up_hot_sites },
+	{ "sdt_demotes_sites_beside_foreign_int3", sdt_demotes_sites_beside_foreign_int3,
 	  clean_up_hot_sites },
 	{ "sdt_logs_few_sites_that_are_not_promoted", sdt_logs_few_sites_that_are_not_promoted,
 	  clean_up_hot_sites },

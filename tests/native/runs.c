@@ -26,6 +26,8 @@
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/platform.h"
 #include "../../bench_modules/run.h"
+#include "../../bench_modules/sites.h"
+#include "../../bench_modules/sites_module.h"
 #include "../../native/progress.h"
 #include "runs.h"
 
@@ -288,6 +290,55 @@ static const char *run_fails_if_a_clock_stops(void)
 	err[2] = bench_run_group(&fixed, &result, never_stop);
 	tsc_step = 1;
 	EXPECT(err[0] == -ETIME && err[1] == -ERANGE && err[2] == -ERANGE && !result.nr);
+	bench_free_result(&result);
+	return NULL;
+}
+
+/* Number of windows so far, and number of the window in which the TSC goes backwards. */
+static unsigned int windows, backward_window;
+
+static u64 go_backwards_in_one_window(u32 loops)
+{
+	return ++windows == backward_window ? -1ULL : loops;
+}
+
+AT_EACH_LAYOUT(go_backwards_in_one_window);
+
+/*
+ * Check that a run fails if the TSC goes backwards in a single window of the warm-up or of a block,
+ * and that the samples of complete blocks are kept.
+ */
+static const char *run_fails_if_the_tsc_goes_backwards_once(void)
+{
+	static const struct bench_variant variants[] = {
+		BENCH_ROW("a", go_backwards_in_one_window),
+	};
+	static const struct bench_group group = {
+		.name = "g", .variants = variants, .nr_variants = 1, .loops = { 1, 2, 3 },
+	};
+	/* The windows before the warm-up, which are measured at each layout, need no TSC. */
+	static const struct {
+		unsigned int window, nr;
+		int err;
+	} cases[] = {
+		{ BENCH_LAYOUTS, 6, 0 },
+		{ BENCH_LAYOUTS + 1, 0, -ERANGE },
+		{ 2 * BENCH_LAYOUTS, 0, -ERANGE },
+		{ 2 * BENCH_LAYOUTS + 1, 0, -ERANGE },
+		{ 2 * BENCH_LAYOUTS + BENCH_LOOP_COUNTS + 1, 3, -ERANGE },
+		{ 2 * BENCH_LAYOUTS + 2 * BENCH_LOOP_COUNTS, 3, -ERANGE },
+	};
+	struct bench_config config = { .blocks = 2, .seed = 5 };
+	struct bench_result result = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		windows = 0;
+		backward_window = cases[i].window;
+		EXPECT(!bench_alloc_result(&group, &config, &result));
+		EXPECT(bench_run_group(&group, &result, never_stop) == cases[i].err);
+		EXPECT(result.nr == cases[i].nr);
+	}
 	bench_free_result(&result);
 	return NULL;
 }
@@ -562,15 +613,18 @@ static const char *check_requests_for_gaps(void)
 	return NULL;
 }
 
-/* If true, arm-stall starts no observer thread. */
+/*
+ * If true, benchmarks start no observer thread, and bench_observer_start() returns observer_err.
+ */
 static bool no_observer;
+static int observer_err;
 
 int __real_bench_observer_start(bool realtime);
 int __wrap_bench_observer_start(bool realtime);
 
 int __wrap_bench_observer_start(bool realtime)
 {
-	return no_observer ? 0 : __real_bench_observer_start(realtime);
+	return no_observer ? observer_err : __real_bench_observer_start(realtime);
 }
 
 void __real_bench_observer_stop(void);
@@ -645,6 +699,137 @@ static const char *observer_waits_as_long_as_a_batch(void)
 	EXPECT(waited[0] * 10 >= batch[0] * 9);
 	EXPECT(waited[1] * 10 >= batch[0] * 9);
 	return NULL;
+}
+
+/*
+ * A simulated module with sites: whether it is used and loaded, the result of its setup, and how
+ * often the module and its sites are in use.
+ */
+static struct {
+	bool used, missing;
+	int setup_err;
+	unsigned int users, set_up;
+} module;
+
+static int set_up_simulated_sites(void)
+{
+	module.set_up += !module.setup_err;
+	return module.setup_err;
+}
+
+static void tear_down_simulated_sites(void)
+{
+	module.set_up--;
+}
+
+static int switch_simulated_sites(enum sites_method method, u32 nr, bool on)
+{
+	return 0;
+}
+
+static const struct bench_sites simulated_sites = {
+	.setup = set_up_simulated_sites,
+	.teardown = tear_down_simulated_sites,
+	.set = switch_simulated_sites,
+};
+
+const struct bench_sites *__real_bench_get_sites_module(void);
+const struct bench_sites *__wrap_bench_get_sites_module(void);
+
+const struct bench_sites *__wrap_bench_get_sites_module(void)
+{
+	if (!module.used)
+		return __real_bench_get_sites_module();
+	if (module.missing)
+		return NULL;
+	module.users++;
+	return &simulated_sites;
+}
+
+void __real_bench_put_sites_module(void);
+void __wrap_bench_put_sites_module(void);
+
+void __wrap_bench_put_sites_module(void)
+{
+	if (module.used)
+		module.users--;
+	else
+		__real_bench_put_sites_module();
+}
+
+static void reset_simulated_sites(void)
+{
+	memset(&module, 0, sizeof(module));
+	while_waiting = NULL;
+	no_observer = false;
+	observer_err = 0;
+}
+
+static const struct bench_group *const arm_groups[] = { &bench_arm_scaling, &bench_arm_stall };
+
+/* Check that a failed setup and the teardown release the sites and the module that has them. */
+static const char *run_releases_sites_after_failed_setup(void)
+{
+	unsigned int i;
+
+	module.used = true;
+	no_observer = true;
+	for (i = 0; i < ARRAY_SIZE(arm_groups); i++) {
+		module.missing = true;
+		EXPECT(arm_groups[i]->setup() == -ENODEV);
+		module.missing = false;
+		module.setup_err = -ENOMEM;
+		EXPECT(arm_groups[i]->setup() == -ENOMEM && !module.users);
+		module.setup_err = 0;
+		observer_err = -EAGAIN;
+		EXPECT(arm_groups[i]->setup() == -EAGAIN && !module.users && !module.set_up);
+		observer_err = 0;
+		EXPECT(!arm_groups[i]->setup() && module.users == 1 && module.set_up == 1);
+		arm_groups[i]->teardown();
+		EXPECT(!module.users && !module.set_up);
+	}
+	return NULL;
+}
+
+/*
+ * Check that a block stores as many samples as the group has counted, and that each variant has a
+ * sample.
+ */
+static const char *check_number_of_samples(const struct bench_group *group, u32 block)
+{
+	static struct bench_sample samples[200];
+	unsigned int i, nr = group->block_samples();
+	u32 seen = 0;
+
+	EXPECT(nr && nr < ARRAY_SIZE(samples));
+	memset(samples, 0xff, sizeof(samples));
+	EXPECT(!group->block(block, samples));
+	for (i = 0; i < nr; i++) {
+		EXPECT(samples[i].block == block && samples[i].variant < group->nr_variants);
+		seen |= 1U << samples[i].variant;
+	}
+	EXPECT(samples[nr].block == ~0U);
+	EXPECT(seen == ~0U >> (32 - group->nr_variants));
+	return NULL;
+}
+
+static const char *run_stores_the_counted_samples(void)
+{
+	const char *failed = NULL;
+	unsigned int i;
+
+	module.used = true;
+	no_observer = true;
+	begin_observer_watch(0);
+	watch.calibrated = true;
+	while_waiting = answer_gap_request;
+	for (i = 0; i < ARRAY_SIZE(arm_groups) && !failed; i++) {
+		EXPECT(!arm_groups[i]->setup());
+		failed = check_number_of_samples(arm_groups[i], 0) ?:
+			 check_number_of_samples(arm_groups[i], 1);
+		arm_groups[i]->teardown();
+	}
+	return failed;
 }
 
 static const char *call_with_simulated_clock(const char *(*check)(void))
@@ -775,6 +960,8 @@ const struct test_case run_cases[] = {
 	{ "run_finds_loop_counts", run_finds_loop_counts, NULL },
 	{ "run_uses_loop_counts_in_ratio_5_8_12", run_uses_loop_counts_in_ratio_5_8_12, NULL },
 	{ "run_fails_if_a_clock_stops", run_fails_if_a_clock_stops, NULL },
+	{ "run_fails_if_the_tsc_goes_backwards_once", run_fails_if_the_tsc_goes_backwards_once,
+	  NULL },
 	{ "run_refuses_windows_longer_than_a_second", run_refuses_windows_longer_than_a_second,
 	  NULL },
 	{ "run_measures_at_least_one_block", run_measures_at_least_one_block, NULL },
@@ -784,6 +971,10 @@ const struct test_case run_cases[] = {
 	{ "observer_records_gaps", observer_records_gaps, NULL },
 	{ "progress_of_runs_is_shown", progress_of_runs_is_shown, NULL },
 	{ "observer_waits_as_long_as_a_batch", observer_waits_as_long_as_a_batch, NULL },
+	{ "run_releases_sites_after_failed_setup", run_releases_sites_after_failed_setup,
+	  reset_simulated_sites },
+	{ "run_stores_the_counted_samples", run_stores_the_counted_samples,
+	  reset_simulated_sites },
 };
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static_assert(sizeof(struct sdt_target) == 16, "struct sdt_target");
 #define NAME(label)	extern u8 tables_##label[];
 #define SITE(label, code)	"tables_" #label ":\n\t" code "\n"
 
-NAME(mov1) NAME(mov4) NAME(mov8) NAME(nop) NAME(jump) NAME(jne) NAME(mov2) NAME(end)
+NAME(jne_near) NAME(mov1) NAME(mov4) NAME(mov8) NAME(nop) NAME(jump) NAME(jne) NAME(mov2) NAME(end)
 NAME(mov_short) NAME(mov_wide) NAME(mov_end)
 NAME(cmp1) NAME(cmp1_al) NAME(cmp1_bh) NAME(cmp4) NAME(cmp4_eax)
 NAME(cmp_short) NAME(cmp8) NAME(cmp2) NAME(cmp_rex) NAME(cmp_memory) NAME(add4) NAME(test4)
@@ -51,7 +52,8 @@ NAME(cmp_end)
 /* Instructions for sites, which are changed but never executed. */
 static __used noinline void contain_instructions(void)
 {
-	asm volatile(SITE(mov1, "movb $1, %al")
+	asm volatile(SITE(jne_near, ".byte 0x0f, 0x85, 0, 0, 0, 0")
+		     SITE(mov1, "movb $1, %al")
 		     SITE(mov4, "movl $2, %r9d")
 		     SITE(mov8, "movabs $3, %rdx")
 		     SITE(nop, ".byte 0x0f, 0x1f, 0x44, 0, 0")
@@ -136,6 +138,12 @@ static const char *tables_of_reading_sites_are_accepted(void)
 	memcpy(&operand, tables_mov8 + 2, sizeof(operand));
 	EXPECT(operand == 77);
 	EXPECT(!add_and_drop_table(tables_jne, tables_mov2, 1, IMV_FLIP));
+	EXPECT(!add_and_drop_table(tables_jne_near, tables_mov1, 1, IMV_FLIP));
+	EXPECT(tables_jne[0] == 0x74 && tables_jne_near[0] == 0x0f && tables_jne_near[1] == 0x84);
+	variable = 0;
+	EXPECT(!add_and_drop_table(tables_jne, tables_mov2, 1, IMV_FLIP));
+	EXPECT(!add_and_drop_table(tables_jne_near, tables_mov1, 1, IMV_FLIP));
+	EXPECT(tables_jne[0] == 0x75 && tables_jne_near[0] == 0x0f && tables_jne_near[1] == 0x85);
 	return NULL;
 }
 
@@ -302,6 +310,8 @@ static const struct {
 	{ tables_mov4, tables_mov8, 4, 1, 0x81, 0 },
 	{ tables_mov8, tables_nop, 8, 1, 0xb0, 0 },
 	{ tables_jne, tables_mov2, 1, 0, 0x72, IMV_FLIP },
+	{ tables_jne_near, tables_mov1, 1, 0, 0x0e, IMV_FLIP },
+	{ tables_jne_near, tables_mov1, 1, 1, 0x82, IMV_FLIP },
 };
 
 static const char *check_changed_site(unsigned int i)
@@ -545,6 +555,50 @@ static const char *tables_treat_lone_sdt_sites_as_originals(void)
 	return NULL;
 }
 
+/* Restore the first bytes of a branch, so that a table with the branch can be registered again. */
+static int restore_compiled_branch(u8 *addr)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < KMARKERS_BRANCH_HEAD && !err; i++)
+		err = write_code_byte(addr + i, KMARKERS_BRANCH_COMPILED[i]);
+	return err;
+}
+
+#define TIMES		100
+#define MOST_BYTES	4096
+
+static int add_and_drop_grouped_sites_repeatedly(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < TIMES && !err; i++) {
+		err = restore_compiled_branch(tables_both_a) ?:
+		      restore_compiled_branch(tables_both_b) ?: add_grouped_sites(2, 2);
+		if (!err)
+			sdt_unregister_module(MODULE, false);
+	}
+	return err;
+}
+
+/* Check that the memory for a table of SDT sites is freed after the table is unregistered. */
+static const char *tables_of_sdt_sites_free_their_memory(void)
+{
+	size_t before;
+
+	fill_grouped_site(0, tables_both_a);
+	fill_grouped_site(1, tables_both_b);
+	fill_grouped_target(0, tables_both_a + 9);
+	fill_grouped_target(1, tables_both_b + 9);
+	EXPECT(!add_and_drop_grouped_sites_repeatedly());
+	before = mallinfo2().uordblks;
+	EXPECT(!add_and_drop_grouped_sites_repeatedly());
+	EXPECT(mallinfo2().uordblks < before + MOST_BYTES);
+	return NULL;
+}
+
 static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
@@ -576,34 +630,79 @@ static void drop_grouped_sites(void)
 	sdt_unregister_module(MODULE, false);
 }
 
-#define NOTES	3
+#define NOTES		3
+#define NOTE_TABLES	4
 
-static struct sdt_note_record note_records[NOTES];
-static struct sdt_state *note_states;
+/* Invalid pointer, passed as the module of note table @i.  MODULE is the module of note table 0. */
+#define NOTE_MODULE(i)	((struct module *)((i) + 1UL))
 
-/* Register a table of three notes.  The notes in the bit mask @unarmable_notes cannot be armed. */
-static int register_note_table(unsigned int unarmable_notes)
+static struct sdt_note_record note_records[NOTE_TABLES][NOTES];
+static struct sdt_table *note_tables[NOTE_TABLES];
+
+/*
+ * Register note table @table with @nr notes, at most NOTES.  The notes in the bit mask
+ * @unarmable_notes cannot be armed.
+ */
+static int register_notes(unsigned int table, unsigned int nr, unsigned int unarmable_notes)
 {
-	struct sdt_table *notes = sdt_alloc_table(MODULE, &note_records[0].site, NOTES);
+	struct sdt_note_record *records = note_records[table];
+	struct sdt_table *notes = sdt_alloc_table(NOTE_MODULE(table), &records[0].site, nr);
 	unsigned int i;
 	int err;
 
 	if (!notes)
 		return -ENOMEM;
-	notes->notes = kvcalloc(NOTES, sizeof(*notes->notes), GFP_KERNEL);
-	for (i = 0; i < NOTES; i++) {
-		struct patcher_site *site = &note_records[i].site;
+	notes->notes = kvcalloc(nr, sizeof(*notes->notes), GFP_KERNEL);
+	for (i = 0; i < nr && notes->notes; i++) {
+		struct patcher_site *site = &records[i].site;
 
 		*site = (struct patcher_site) { .size = SDT_NOTE };
 		site->addr = (long)(tables_from_a + i) - (long)&site->addr;
 		site->key = (long)&grouped - (long)&site->key;
 		notes->notes[i].reason = unarmable_notes & 1 << i ? "test" : NULL;
 	}
-	note_states = notes->states;
-	err = sdt_register_table(notes);
+	note_tables[table] = notes;
+	err = notes->notes ? sdt_register_table(notes) : -ENOMEM;
 	if (err)
 		sdt_free_table(notes);
 	return err;
+}
+
+/* Register a table of three notes.  The notes in the bit mask @unarmable_notes cannot be armed. */
+static int register_note_table(unsigned int unarmable_notes)
+{
+	return register_notes(0, NOTES, unarmable_notes);
+}
+
+static void drop_note_tables(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NOTE_TABLES; i++)
+		sdt_unregister_module(NOTE_MODULE(i), false);
+}
+
+/* Register note table @table with @nr notes.  Return the number of the first note, or -1. */
+static int register_and_number_notes(unsigned int table, unsigned int nr)
+{
+	return register_notes(table, nr, 0) ? -1 : (int)note_tables[table]->number;
+}
+
+/*
+ * Check that notes of different tables have different numbers, and that a new table gets the
+ * numbers of an unregistered table only if they suffice for all of its notes.
+ */
+static const char *tables_of_notes_have_different_numbers(void)
+{
+	EXPECT(register_and_number_notes(0, 3) == 0);
+	EXPECT(register_and_number_notes(1, 2) == 3);
+	EXPECT(register_and_number_notes(2, 3) == 5);
+	sdt_unregister_module(NOTE_MODULE(1), false);
+	EXPECT(register_and_number_notes(3, 3) == 8);
+	EXPECT(register_and_number_notes(1, 2) == 3);
+	sdt_unregister_module(NOTE_MODULE(0), false);
+	EXPECT(register_and_number_notes(0, 3) == 0);
+	return NULL;
 }
 
 /* Return true if a handler can be attached to a pattern.  Detach the handler again. */
@@ -636,7 +735,7 @@ static const char *tables_refuse_patterns_of_unarmable_notes(void)
 
 static unsigned int count_note_handlers(unsigned int i)
 {
-	return sdt_count_live_handlers(sdt_get_handler_set(&note_states[i]));
+	return sdt_count_live_handlers(sdt_get_handler_set(&note_tables[0]->states[i]));
 }
 
 /*
@@ -657,6 +756,48 @@ static const char *tables_of_notes_keep_handlers(void)
 	EXPECT(!sdt_detach(first, ignore_hit, NULL));
 	EXPECT(!count_note_handlers(0));
 	return NULL;
+}
+
+/* Upper limit of the number of allocations that one operation makes. */
+#define FAR	1000
+
+/* Private data of a second handler. */
+static unsigned int second_handler;
+
+/*
+ * Check that a new table gets all handlers whose patterns match its notes, and is refused if an
+ * allocation fails.
+ */
+static const char *tables_of_notes_get_all_attached_handlers(void)
+{
+	static const char first[] = "tables::tables_from_a:grouped@+0x0";
+	bool failed = true;
+	unsigned int nth;
+	int err;
+
+	EXPECT(!sdt_attach("tables:::grouped", ignore_hit, NULL));
+	EXPECT(!sdt_attach(first, ignore_hit, &second_handler));
+	for (nth = 1; nth < FAR && failed; nth++) {
+		test_fail_nth_allocation(nth);
+		err = register_note_table(0);
+		failed = test_has_allocation_failed();
+		test_disable_failing_allocations();
+		EXPECT(err == (failed ? -ENOMEM : 0));
+	}
+	/* At least the table, its notes, and a set of handlers are allocated. */
+	EXPECT(nth > 4 && nth < FAR);
+	EXPECT(count_note_handlers(0) == 2 && count_note_handlers(1) == 1);
+	EXPECT(count_note_handlers(2) == 1);
+	return NULL;
+}
+
+static void drop_notes_and_handlers(void)
+{
+	test_disable_failing_allocations();
+	drop_note_tables();
+	sdt_detach("tables:::grouped", ignore_hit, NULL);
+	sdt_detach("tables::tables_from_a:grouped@+0x0", ignore_hit, &second_handler);
+	sdt_synchronize();
 }
 
 /* Make the name of a site whose probe is defined as @name.  Return true if the name is @wanted. */
@@ -915,11 +1056,17 @@ const struct test_case table_cases[] = {
 	  drop_grouped_sites },
 	{ "tables_treat_lone_sdt_sites_as_originals", tables_treat_lone_sdt_sites_as_originals,
 	  drop_grouped_sites },
+	{ "tables_of_sdt_sites_free_their_memory", tables_of_sdt_sites_free_their_memory,
+	  drop_grouped_sites },
 	{ "tables_with_a_breakpoint_stay_registered", tables_with_a_breakpoint_stay_registered,
 	  drop_grouped_sites },
 	{ "tables_refuse_patterns_of_unarmable_notes", tables_refuse_patterns_of_unarmable_notes,
 	  drop_grouped_sites },
 	{ "tables_of_notes_keep_handlers", tables_of_notes_keep_handlers, drop_grouped_sites },
+	{ "tables_of_notes_get_all_attached_handlers", tables_of_notes_get_all_attached_handlers,
+	  drop_notes_and_handlers },
+	{ "tables_of_notes_have_different_numbers", tables_of_notes_have_different_numbers,
+	  drop_note_tables },
 	{ "tables_show_names_with_dashes", tables_show_names_with_dashes, NULL },
 	{ "tables_show_names_of_sites_in_one_function", tables_show_names_of_sites_in_one_function,
 	  NULL },
