@@ -46,7 +46,7 @@ def keep_cpu_busy(cpu: int) -> Iterator[None]:
 
 # A library that replaces fopen(): the first fopen() of /proc/stat opens the file $BEFORE instead,
 # the second $AFTER, the third $BEGIN, and all others $LATER. If $PINNED is set, only the first
-# sched_setaffinity() succeeds.
+# sched_setaffinity() succeeds. If $SPENT is set, the thread has used this CPU time in seconds.
 FOPEN = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -55,6 +55,7 @@ FOPEN = """
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 FILE *fopen(const char *path, const char *mode)
 {
 	static const char *const names[] = { "BEFORE", "AFTER", "BEGIN", "LATER" };
@@ -70,6 +71,16 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 	static int calls;
 	errno = EPERM;
 	return getenv("PINNED") && calls++ ? -1 : next(pid, size, cpus);
+}
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+	static int (*next)(clockid_t, struct timespec *);
+	if (!next)
+		next = dlsym(RTLD_NEXT, "clock_gettime");
+	if (id != CLOCK_THREAD_CPUTIME_ID || !getenv("SPENT"))
+		return next(id, time);
+	*time = (struct timespec) { atoi(getenv("SPENT")), 0 };
+	return 0;
 }
 """
 
@@ -310,6 +321,19 @@ def test_cpu_load_before_the_first_block_is_ignored(fake_fopen: Path, tmp_path: 
     )  # fmt: skip
     assert "no longer on CPU" not in done.stderr
     assert read_env_of_raw_folder(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
+
+
+@needs_two_cpus
+def test_earlier_cpu_time_of_kmbench_is_not_subtracted_from_the_load(
+    fake_fopen: Path, tmp_path: Path
+) -> None:
+    """If kmbench has used no CPU time since it last read /proc/stat, other programs have used all
+    the busy time of the CPU, whatever kmbench used before."""
+    done = run_kmbench_with_idle_cpus(
+        fake_fopen, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+        SPENT="1000",
+    )  # fmt: skip
+    assert [used for _, _, used, _ in MOVED.findall(done.stderr)] == ["100"]
 
 
 @needs_two_cpus

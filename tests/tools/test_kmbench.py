@@ -8,8 +8,10 @@ import os
 import pty
 import re
 import signal
+import stat
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -575,6 +577,25 @@ def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert f"{place}/env.new: Not a directory" in done.stderr
     assert "windows" not in done.stderr
+
+
+def test_the_output_directory_is_created_with_all_permissions(tmp_path: Path) -> None:
+    """Only the umask limits who may use the output directory."""
+    words = ("sh", "-c", 'umask 0; exec "$@"', "sh", KMBENCH, "run", "-b", 2)
+    done = run_program(*words, "-o", tmp_path / "raw", "empty-loop")
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE((tmp_path / "raw").stat().st_mode) == 0o777
+
+
+def test_events_are_not_counted_without_an_output_directory() -> None:
+    """Without --out, no message says that a counter is missing, and stdin is not read."""
+    with tempfile.TemporaryFile() as file:
+        file.write(b"x" * 4096)
+        file.seek(0)
+        words = [str(KMBENCH), "run", "-b", "2", "empty-loop"]
+        done = subprocess.run(words, stdin=file, capture_output=True, text=True, check=True)
+        assert file.tell() == 0
+    assert "SKIP counter" not in done.stderr
 
 
 def test_progress_is_shown_on_a_terminal() -> None:

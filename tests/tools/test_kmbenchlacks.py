@@ -123,7 +123,7 @@ def test_frequency_of_a_tsc_that_is_not_invariant_is_skipped(tmp_path: Path) -> 
 
 
 # A library that makes a program believe that QEMU emulates its CPU: the instruction cpuid raises
-# SIGSEGV, and the handler executes cpuid and changes the name of the hypervisor.
+# SIGSEGV, and the handler executes cpuid and changes the names of the hypervisor and of the CPU.
 EMULATED = """
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -144,6 +144,13 @@ static void execute_cpuid(int number, siginfo_t *info, void *context)
 	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
 	if (leaf == 1)
 		c |= 1U << 31;
+	if (leaf >= 0x80000002 && leaf <= 0x80000004) {
+		const char *words = MODEL + (leaf - 0x80000002) * 16;
+		__builtin_memcpy(&a, words, 4);
+		__builtin_memcpy(&b, words + 4, 4);
+		__builtin_memcpy(&c, words + 8, 4);
+		__builtin_memcpy(&d, words + 12, 4);
+	}
 	if (leaf == 0x40000000) {
 		__builtin_memcpy(&b, "TCGT", 4);
 		__builtin_memcpy(&c, "CGTC", 4);
@@ -162,24 +169,26 @@ __attribute__((constructor)) static void make_cpuid_fault(void)
 
 
 def test_emulated_cpu_has_no_cycles_or_cache_benchmarks(tmp_path: Path) -> None:
-    """The env file says that the CPU is emulated. Benchmarks of caches other than the L1 cache are
-    skipped, no window has core cycles, and the env file has no sizes of buffer and last cache."""
+    """The env file says that the CPU is emulated, and has the whole name of the CPU. Benchmarks of
+    caches other than the L1 cache are skipped, no window has core cycles, and the env file has no
+    sizes of buffer and last cache."""
     if "cpuid_fault" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
         pytest.skip("the instruction cpuid cannot raise a signal on this CPU")
     source, library, raw = tmp_path / "cpuid.c", tmp_path / "cpuid.so", tmp_path / "raw"
     source.write_text(EMULATED)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    model = "A processor with a name of 48 letters and blanks"
+    words: list[str | Path] = ["gcc", "-shared", "-fPIC", f'-DMODEL="{model}"']
+    subprocess.run([*words, "-o", library, source], check=True)
     skipped = {f"cold-icache-{level}": "has no caches" for level in ("l2", "l3", "memory")}
     skipped |= {"cold-branch-pages": "or the CPU is emulated"}
-    words = ["run", "-b", "1", "-o", str(raw), "cold-branch", "cold-icache-l1", *skipped]
+    words = [KMBENCH, "run", "-b", "1", "-o", raw, "cold-branch", "cold-icache-l1", *skipped]
     environment = {"LD_PRELOAD": str(library)}
-    done = subprocess.run(
-        [KMBENCH, *words], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     for name, why in skipped.items():
         assert re.search(rf"\] {name}: SKIP, .*{why}$", done.stderr, re.M)
     env = read_env_of_raw_folder(raw)
     assert (env["hypervisor"], env["emulated"], env["cycles"]) == ("TCGTCGTCGTCG", "1", "none")
+    assert env["cpu_model"] == model
     assert "cold_buffer_bytes" not in env and "last_cache_bytes" not in env
     rows = collect.load_raw_folder("native", raw).rows
     assert {row.benchmark for row in rows} == {"cold-branch", "cold-icache-l1"}
@@ -329,15 +338,16 @@ def test_perf_events_are_counted_in_each_variant(perf_event_library: Path, tmp_p
         counts = run_kmbench_and_read_counters(
             perf_event_library, 16, raw, "memcpy-4096", "empty-loop"
         )
-        rows = collect.load_raw_folder("native", raw).rows
+        rows, env = collect.load_raw_folder("native", raw).rows, read_env_of_raw_folder(raw)
         variants = list(dict.fromkeys((row["benchmark"], row["variant"]) for row in counts))
         assert {*variants} == {(row.benchmark, row.variant) for row in rows}
         assert [(row["benchmark"], row["variant"], row["counter"]) for row in counts] == [
             (*variant, event) for variant in variants for event in EVENTS
         ]
         assert all(0.9 < float(row["share"]) <= 1 for row in counts)
+        assert env["cycles"] == ("none" if env["emulated"] == "1" else "counted")
+        assert all(row.core_cycles for row in rows) or env["emulated"] == "1"
         assert all(float(row["per_pass"]) < 0.1 for row in counts if row["counter"] != "cycles")
-        env = read_env_of_raw_folder(raw)
         if env["invariant_tsc"] != "1":
             pytest.skip("the TSC of this CPU is not invariant")
         khz = int(env["tsc_khz"])

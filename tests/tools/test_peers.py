@@ -57,6 +57,16 @@ def test_missing_peer_tracer_is_reported(tmp_path: Path) -> None:
     assert f"empty-loop-peers: none none-clone {own}\n" in done.stdout
 
 
+def test_peers_are_loaded_only_for_their_benchmark(tmp_path: Path) -> None:
+    """A run of other benchmarks prints no message about missing peers."""
+    program = tmp_path / "kmbench"
+    program.write_bytes(KMBENCH.read_bytes())
+    program.chmod(0o755)
+    done = run_program(program, "run", "-b", 2, "empty-loop", "memcpy-4096")
+    assert done.returncode == 0, done.stderr
+    assert "peer-" not in done.stderr
+
+
 @pytest.fixture(name="peer", params=PEERS)
 def build_or_skip_peer(request: pytest.FixtureRequest) -> str:
     """Return the name of a peer. Each test runs with each peer in turn, and is skipped for a peer
