@@ -183,6 +183,17 @@ def test_a_truncated_program_has_no_symbols(
     assert f"cannot find sites by function: {reason}" in why
 
 
+def test_section_headers_beyond_the_file_are_not_read(
+    program: Path, linker: str, tmp_path: Path
+) -> None:
+    """According to elf(5), the offset of the section headers is at offset 40."""
+    data = program.read_bytes()
+    data = data[:40] + (1 << 46).to_bytes(8, "little") + data[48:]
+    out, why = run_while_file_is_replaced(linker, program, tmp_path, data)
+    assert out == "-95 0\n"
+    assert "cannot find sites by function: the program has no symbols" in why
+
+
 @pytest.mark.parametrize("how", ["the same program", *OTHER_FILES])
 def test_the_file_of_another_program_is_not_read(
     program: Path, linker: str, tmp_path: Path, how: str
