@@ -441,7 +441,7 @@ static const char *tables_of_wrong_sdt_sites_are_refused(void)
 }
 
 NAME(from_a) NAME(from_b) NAME(to_a) NAME(to_b) NAME(to_c) NAME(to_d) NAME(both_a) NAME(both_b)
-NAME(lone_a) NAME(lone_b) NAME(both_c)
+NAME(lone_a) NAME(lone_b) NAME(both_c) NAME(pair)
 
 #define FUNCTION(label, code)							\
 	".type tables_" #label ", @function\n" SITE(label, code)		\
@@ -463,6 +463,8 @@ asm(".pushsection .text\n"
 	FUNCTION(lone_a, KMARKERS_BRANCH("tables_lone_a + 8") "\n\tret\n\tnop\n\tret")
 	FUNCTION(lone_b, KMARKERS_BRANCH("tables_lone_b + 8") "\n\tret\n\tnop\n\tret")
 	FUNCTION(both_c, KMARKERS_BRANCH("tables_both_c + 8") "\n\tret\n\tnop\n\tret")
+	FUNCTION(pair, KMARKERS_BRANCH("tables_pair + 15") "\n\t"
+		 KMARKERS_BRANCH("tables_pair + 20") "\n\tret\n\tendbr64\n\tret\n\tret")
 	".popsection\n");
 
 static const struct sdt_provider grouped_provider = { "tables" };
@@ -534,6 +536,22 @@ static const char *tables_find_the_site_of_each_sdt_target(void)
 	EXPECT(!add_grouped_sites(2, 4));
 	for (i = 0; i < 4; i++)
 		EXPECT(target_has_site(&grouped_targets[i], tables_from_a));
+	return NULL;
+}
+
+/*
+ * Check that two sites of one function are no copies of one site if their jumps lead to different
+ * targets.  An endbr64 may precede a target.
+ */
+static const char *tables_find_the_targets_of_two_sdt_sites(void)
+{
+	fill_grouped_site(0, tables_pair);
+	fill_grouped_site(1, tables_pair + 7);
+	fill_grouped_target(0, tables_pair + 20);
+	fill_grouped_target(1, tables_pair + 19);
+	EXPECT(!add_grouped_sites(2, 2));
+	EXPECT(target_has_site(&grouped_targets[0], tables_pair + 7));
+	EXPECT(target_has_site(&grouped_targets[1], tables_pair));
 	return NULL;
 }
 
@@ -1053,6 +1071,8 @@ const struct test_case table_cases[] = {
 	  drop_value_sites },
 	{ "tables_of_wrong_sdt_sites_are_refused", tables_of_wrong_sdt_sites_are_refused, NULL },
 	{ "tables_find_the_site_of_each_sdt_target", tables_find_the_site_of_each_sdt_target,
+	  drop_grouped_sites },
+	{ "tables_find_the_targets_of_two_sdt_sites", tables_find_the_targets_of_two_sdt_sites,
 	  drop_grouped_sites },
 	{ "tables_treat_lone_sdt_sites_as_originals", tables_treat_lone_sdt_sites_as_originals,
 	  drop_grouped_sites },
