@@ -535,6 +535,40 @@ static const char *markers_tables_are_dropped_by_first_record(void)
 	return NULL;
 }
 
+/* Register a table in which two records refer to the first own marker. */
+static int add_own_table_with_two_records(void)
+{
+	struct kmarkers_span span = {
+		.first = own_records, .end = &own_records[2], .bytes = 2 * sizeof(own_records[0]),
+	};
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		own_records[i] = (long)&own_markers[0] - (long)&own_records[i];
+	own_added[0] = !marker_tables_register_module(NULL, &span);
+	return own_added[0] ? 0 : -1;
+}
+
+/*
+ * Check that a marker with two records is added to its name, and is switched on, only once.  A
+ * marker has several records if the compiler has duplicated the marker's code.
+ */
+static const char *markers_with_two_records_are_added_once(void)
+{
+	EXPECT(!add_own_table_with_two_records());
+	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
+	EXPECT(read_own_state() && find_calling_markers() == 1);
+	EXPECT(marker_tables_disconnect_if(is_given_name, "many_own") == 1 && !read_own_state());
+	drop_own_table(0);
+	/* The probe is registered before the table. */
+	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
+	EXPECT(!add_own_table_with_two_records());
+	EXPECT(count_own_markers() == 1 && read_own_state() && find_calling_markers() == 1);
+	drop_own_table(0);
+	EXPECT(!count_own_markers() && !read_own_state() && !find_calling_markers());
+	return NULL;
+}
+
 #define TIMES		200
 #define MOST_BYTES	4096
 
@@ -860,6 +894,8 @@ const struct test_case many_cases[] = {
 	  NULL },
 	{ "markers_arrays_grow_to_twice_their_probes", markers_arrays_grow_to_twice_their_probes,
 	  NULL },
+	{ "markers_with_two_records_are_added_once", markers_with_two_records_are_added_once,
+	  clean_up_own_tables },
 	{ "markers_free_memory_of_removed_probes", markers_free_memory_of_removed_probes,
 	  clean_up_own_tables },
 	{ "markers_tables_need_memory_to_be_added", markers_tables_need_memory_to_be_added,
