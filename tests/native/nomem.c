@@ -2,8 +2,9 @@
 /*
  * Makes allocations fail.  The linker replaces calloc() by __wrap_calloc(), and strdup() by
  * __wrap_strdup().  In user space, kvcalloc(), kzalloc() and similar functions call calloc(), and
- * kstrdup() calls strdup().
+ * kstrdup() calls strdup().  check_memory_is_freed() finds memory that is not freed.
  */
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "../common/test.h"
@@ -57,4 +58,17 @@ bool test_has_allocation_failed(void)
 void test_disable_failing_allocations(void)
 {
 	fail_at = 0;
+}
+
+#define MAX_LEFT_BYTES	4096
+
+const char *check_memory_is_freed(int (*change)(void))
+{
+	size_t before;
+
+	EXPECT(!change());
+	before = mallinfo2().uordblks;
+	EXPECT(!change());
+	EXPECT(mallinfo2().uordblks < before + MAX_LEFT_BYTES);
+	return NULL;
 }
