@@ -13,7 +13,6 @@ import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from kmtools.base.screen import uses_colour
 from kmtools.base.text import get_terminal_width, wrap_line
 from kmtools.measure import rundir
 from kmtools.measure.bench import LiveView
+from kmtools.measure.benchmark_names import matches_any_pattern
 from kmtools.measure.run_cache import RunCache
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample, pause_gc, read_samples
@@ -78,7 +78,7 @@ def render_tables(
     is given, or if the run has no other tiers."""
     if not has_python_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
-        chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
+        chosen = [one for one in samples if matches_any_pattern(one.benchmark, patterns)]
         if not chosen:
             raise UnableError(
                 _make_no_benchmark_message(run, tier, patterns, {one.benchmark for one in samples})
@@ -97,7 +97,7 @@ def render_tables(
 
     def is_requested(entry: Any) -> bool:
         in_tier = entry.tier == tier if tier else entry.tier not in emulated
-        return in_tier and _matches_any_pattern(entry.benchmark, patterns)
+        return in_tier and matches_any_pattern(entry.benchmark, patterns)
 
     rows = [result for result in results if is_requested(result)]
     points, costs = [p for p in switches if is_requested(p)], [c for c in sites if is_requested(c)]
@@ -119,10 +119,6 @@ def render_tables(
     if emulated and not tier:
         parts.append("\nUse --all or --tier to show tiers with emulated ticks.")
     return "\n".join(parts)
-
-
-def _matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
 
 
 def _make_no_benchmark_message(
